@@ -15,7 +15,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch._dynamo
-from torch._dynamo.utils import counters, get_compilation_metrics
+from torch._dynamo.utils import clear_compilation_metrics, counters, get_compilation_metrics
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 LIMIT_S = 240
@@ -55,26 +55,48 @@ def calls_of(names: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str,
     listed = names["calls"] if "calls" in names else [names["inputs"]]
     for each in listed() if callable(listed) else listed:
         args, kwargs = ((), each) if isinstance(each, dict) else (each, {})
-        yield (args if isinstance(args, tuple) else (args,)), kwargs
+        yield (tuple(args) if isinstance(args, (tuple, list)) else (args,)), kwargs
 
 
-def results(names: dict[str, Any], called: Callable[..., Any], training: bool) -> list[Any]:
-    """Return the outputs, changed inputs and gradients of all calls, and the printed text."""
-    kept: list[Any] = []
+def results(names: dict[str, Any], called: Callable[..., Any], training: bool) -> dict[str, Any]:
+    """Return the outputs and changed inputs of all calls, gradients and buffers by name, and the printed text."""
+    outputs: list[Any] = []
+    inputs: list[Any] = []
     printed = io.StringIO()
     model = names["model"]
     seeded()
     with contextlib.redirect_stdout(printed):
         for args, kwargs in calls_of(names):
             output = called(*args, **kwargs)
+            output = list(output) if isinstance(output, Generator) else output
             if training:
                 sums = [each.sum() for each in tree_leaves(output) if isinstance(each, torch.Tensor)]
                 sum(each for each in sums if each.requires_grad).backward()
-            kept.append(tree_map_only(torch.Tensor, lambda each: each.detach().clone(), (output, args, kwargs)))
+            outputs.append(_copied(output))
+            inputs.append(_copied((args, kwargs)))
+    named: dict[str, Any] = {}
     if isinstance(model, torch.nn.Module):
-        kept.append([None if each.grad is None else each.grad.clone() for each in model.parameters()])
-        kept.append([each.clone() for each in model.buffers()])
-    return [kept, sorted(printed.getvalue().split("\n"))]
+        named = {name: each.grad for name, each in model.named_parameters()} | dict(model.named_buffers())
+    lines = sorted(printed.getvalue().split("\n"))
+    return {"outputs": outputs, "inputs": inputs, "named": _copied(named), "printed": lines}
+
+
+def _copied(values: Any) -> Any:
+    return tree_map_only(torch.Tensor, lambda each: each.detach().clone(), values)
+
+
+def same_results(expected: dict[str, Any], made: dict[str, Any], is_rewritten: bool) -> bool:
+    """Return True if the results are those of the original code; a buffer that it does not have is not compared.
+
+    Rewritten code may take other inputs and have other parameters: then those of both sides are compared.
+    """
+    named, inputs = expected["named"], len(tree_leaves(expected["inputs"])) == len(tree_leaves(made["inputs"]))
+    names = [name for name in named if not is_rewritten or name in made["named"]]
+    return (
+        all(agree(expected[key], made[key]) for key in ("outputs", "printed"))
+        and ((is_rewritten and not inputs) or agree(expected["inputs"], made["inputs"]))
+        and all(agree(named[name], made["named"].get(name)) for name in names)
+    )
 
 
 def agree(left: Any, right: Any) -> bool:
@@ -119,10 +141,12 @@ def outcome(task: Task) -> dict[str, Any]:
     try:
         expected = results(original, original["model"], task["training"])
     except Exception:
-        # It raises eagerly, too, and has no results to compare with.
-        expected = None
+        # Some operators compile their functions without torch.compile, too.
+        followed = loaded(task["code"], "original")
+        expected = results(followed, followed["model"], task["training"])
     torch._dynamo.reset()
     counters.clear()
+    clear_compilation_metrics()
     names = loaded(task["code"], "followed")
     for name, value in task["dynamo"].items():
         setattr(torch._dynamo.config, name, value)
@@ -131,8 +155,7 @@ def outcome(task: Task) -> dict[str, Any]:
     training = bool(names.get("training", task["training"]))
     made = results(names, compiled, training)
     confirmed = names["confirmed"]() if "confirmed" in names else True
-    same = expected is None or agree(expected, made)
-    return {**counted(), "same": same, "confirmed": bool(confirmed)}
+    return {**counted(), "same": same_results(expected, made, task["own_options"]), "confirmed": bool(confirmed)}
 
 
 def script_outcome(task: Task) -> dict[str, Any]:
@@ -144,6 +167,7 @@ def script_outcome(task: Task) -> dict[str, Any]:
     for code, eagerly in ((task["original"], True), (task["code"], False)):
         torch._dynamo.reset()
         counters.clear()
+        clear_compilation_metrics()
         text = io.StringIO()
         stance = torch.compiler.set_stance("force_eager") if eagerly else contextlib.nullcontext()
         with contextlib.redirect_stdout(text), stance:
@@ -170,7 +194,8 @@ def forked(task: Task) -> dict[str, Any]:
             try:
                 made = outcome(task)
             except BaseException as error:
-                made = {"error": f"{type(error).__name__}: {error}"[:400], "trace": traceback.format_exc()[-3000:]}
+                traceback.print_exc()
+                made = {"error": f"{type(error).__name__}: {error}"[:200]}
             Path(file.name).write_text(json.dumps(made), encoding="utf-8")
             os._exit(0)
         _, status = os.waitpid(child, 0)

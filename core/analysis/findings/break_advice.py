@@ -15,7 +15,7 @@ from itertools import groupby
 from core.analysis.dynamo.failures import is_wrapper
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_advice
-from core.analysis.findings.finding import RunFacts, known_causes
+from core.analysis.findings.finding import RunFacts, book, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, makes_classes
 from core.analysis.repairs.claims import Proposal, proposal_of
 from core.analysis.repairs.offers import LAST_RESORT, decides, line_of, repairs_of_break
@@ -87,9 +87,13 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
     """Return the advice for a graph break, in words."""
     if INTERPRETED in graph_break.explanation:
         return ON_GPU
+    if cure := known_cure(graph_break, outranks=True):
+        return cure
     fix = next(iter(fixes_of_break(facts, graph_break)), None)
     if fix is not None:
         return fix_words(fix)
+    if cure := known_cure(graph_break):
+        return cure
     hints = fitting_hints(facts, graph_break)
     if not is_library(graph_break.place.file):
         fallback = DECIDES if _decides(facts, graph_break) else graph_break.explanation or UNKNOWN_CAUSE
@@ -113,6 +117,16 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
 def setting_hint(facts: RunFacts, graph_break: GraphBreak) -> str:
     """Return the first hint of a break that asks for a setting only; empty without one."""
     return next((hint for hint in fitting_hints(facts, graph_break) if SETTING.search(hint)), "")
+
+
+def known_cure(graph_break: GraphBreak, outranks: bool = False) -> str:
+    """Return the cure of a break in the book of causes, or one that outranks fixes; empty without one."""
+    for row in book()["break"]:
+        ids, code, file = row.get("ids", ()), row.get("code", ""), row.get("file", "")
+        is_kind = (not ids or graph_break.registry_id in ids) and bool(file) >= outranks
+        if is_kind and re.search(code, graph_break.code) and re.search(file, graph_break.place.file):
+            return str(row["advice"])
+    return ""
 
 
 def _moved_out(facts: RunFacts, graph_break: GraphBreak, line: Frame | None) -> str:
@@ -165,7 +179,7 @@ def _decides(facts: RunFacts, graph_break: GraphBreak) -> bool:
 def fix_proposal(facts: RunFacts, graph_break: GraphBreak) -> Proposal | None:
     """Return the change that the advice for a graph break names; None if it names no fix."""
     fix = next(iter(fixes_of_break(facts, graph_break)), None)
-    if fix is None:
+    if fix is None or known_cure(graph_break, outranks=True):
         return None
     if fix.settings and not fix.edits:
         return Proposal(SETTINGS[fix.settings[0]].line, dynamo=dynamo_settings(fix.settings))

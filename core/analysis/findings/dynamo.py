@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.analysis.dynamo.break_costs import break_costs, cost_words
 from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failures, is_of_dynamo
@@ -15,20 +16,22 @@ from core.analysis.findings.break_advice import (
     fix_proposal,
     fix_words,
     fixes_of_break,
+    is_library,
     owner_in_torch,
     setting_hint,
     size_words,
+    users_line,
     users_name,
 )
 from core.analysis.findings.errors import dynamo_error_words, phase_words
-from core.analysis.findings.finding import Finding, Rule, RunFacts
+from core.analysis.findings.finding import Finding, Rule, RunFacts, book
 from core.analysis.findings.number_advice import (
-    CREATE_ONCE,
     attribute_words,
     class_words,
     differs_by_instance,
     hyperparameter_words,
     number_words,
+    value_words,
 )
 from core.analysis.repairs.claims import Proposal
 from core.analysis.work import frame_of
@@ -47,12 +50,6 @@ FRAME_SKIPPED = (
 # Error at the recompile limit with `fullgraph=True`.
 LIMIT_ERROR = "FailOnRecompileLimitHit"
 HIGHER_LIMIT = "Raise `torch._dynamo.config.recompile_limit` only if few more values follow: each needs a compilation."
-
-ONE_TENSOR = (
-    "Calls in which two inputs are one object are compiled separately. Pass a copy in such calls, `{other}.clone()` "
-    "for a tensor, unless the code changes it in place or asks for its identity."
-)
-
 
 # Pattern of torch's error → the missing part of the toolchain, and how to install it; no backend is at fault.
 TOOLCHAIN = (
@@ -77,147 +74,40 @@ TOOLCHAIN = (
 )
 
 
-# Container that code can fill: an attribute, or a global.
-CONTAINER = r"(?:\w+(?:\.\w+)+|G\['\w+'\](?:\.\w+)*)"
+Advice = Callable[[RunFacts, Recompile, str], tuple[str, Proposal | None]]
+# Name in `causes.toml` → the function that makes the advice.
+BY: dict[str, Advice] = {
+    "size": size_words,
+    "class": class_words,
+    "hyperparameter": hyperparameter_words,
+    "attribute": attribute_words,
+    "value": value_words,
+    "number": number_words,
+}
+# Advice that tells instances of a class apart.
+OF_INSTANCES = ("attribute", "value")
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A cause of failed guards: the pattern of torch's reason, the cause in words, and the advice."""
+    """A cause of failed guards: the pattern of torch's reason, the cause in words, and the advice.
+
+    `by` is the name of a function in `BY`; `advice` is for what it does not decide. `code` is a pattern of the user's
+    line, and `reference` a public report.
+    """
 
     pattern: re.Pattern[str]
     words: str
-    advice: str | Callable[[RunFacts, Recompile, str], tuple[str, Proposal | None]]
+    advice: str = ""
+    by: str = ""
+    code: str = ""
+    reference: str = ""
 
 
-CAUSES = (
-    Cause(
-        re.compile(rf"(?P<name>){NO_REASON}$"),
-        NO_REASON,
-        "torch did not log the reason. `TORCH_LOGS=recompiles` prints it.",
-    ),
-    Cause(
-        re.compile(r"(?P<name>)(?:BACKEND_MATCH|.*___check_current_backend)"),
-        "compiled by two `torch.compile` calls with different backends or options",
-        "Call `torch.compile` once and keep its result, or pass the same backend and options in each call: each "
-        "backend callable needs a compilation.",
-    ),
-    Cause(
-        re.compile(r"tensor '(?P<name>.+?)' size mismatch at index (?P<index>\d+)\. expected \d+, actual \d+"),
-        "dimension {index} of `{name}` changed size",
-        size_words,
-    ),
-    Cause(
-        re.compile(r"tensor '(?P<name>.+?)' (?:requires_grad|dispatch key set) mismatch"),
-        "`{name}` sometimes requires grad and sometimes doesn't",
-        "Code with gradients, without gradients and in inference mode is compiled separately. If you need both, two "
-        "compilations are expected.",
-    ),
-    Cause(
-        re.compile(r"GLOBAL_STATE changed: (?P<name>grad_mode)"),
-        "torch's `{name}` changed",
-        "Training, and evaluation under `torch.no_grad()`, are compiled separately. If you need both, two compilations "
-        "are expected.",
-    ),
-    Cause(
-        re.compile(r"GLOBAL_STATE changed: (?P<name>\w+)"),
-        "torch's `{name}` changed",
-        "Make all calls in one state: autocast, the default dtype and deterministic algorithms are "
-        "each compiled separately.",
-    ),
-    Cause(
-        re.compile(r"tensor '(?P<name>.+?)' stride mismatch"),
-        "`{name}` changed strides",
-        "Use one memory format, for example with `.contiguous()`. If you need both, two compilations are expected.",
-    ),
-    Cause(
-        re.compile(r"tensor '(?P<name>.+?)' (?:rank|dtype|device) mismatch"),
-        "`{name}` changed rank, dtype or device",
-        "Use one dtype, rank and device. If you need both, two compilations are expected.",
-    ),
-    Cause(
-        re.compile(r"(?:-?\d+ (?:<=|<) )?(?P<name>[\w.\[\]'\"]+)\.size\(\)\[(?P<index>\d+)\].*(?:<=|>=|<|>|==|!=)"),
-        "dimension {index} of `{name}` is on the other side of a size condition",
-        "The code compares this size, so each side of the comparison is compiled separately. The page Recompiles shows "
-        "the line.",
-    ),
-    Cause(
-        re.compile(r"len\((?P<name>.+?)\) != \d+"),
-        "the dictionary `{name}` changed its number of keys",
-        "Code that takes all keys is compiled for each number of keys: pass the same keys in every call.",
-    ),
-    Cause(
-        re.compile(r"(?:not )?___dict_contains\((?P<key>.+?), (?P<name>[^()]+)\)"),
-        "`{name}` sometimes has the key {key} and sometimes doesn't",
-        "The code asks for this key: pass the same keys in every call. If you need both, both are compiled.",
-    ),
-    Cause(
-        re.compile(r"Duplicate tensors found: \[\"(?P<name>[^\"]+)\", \"(?P<other>[^\"]+)\""),
-        "`{name}` and `{other}` are sometimes one object",
-        ONE_TENSOR,
-    ),
-    Cause(
-        re.compile(r"(?P<name>[\w.\[\]'\"]+) is (?P<other>(?!None\b|not\b)[\w.\[\]'\"]+)$"),
-        "`{name}` and `{other}` are sometimes one object",
-        ONE_TENSOR,
-    ),
-    Cause(
-        re.compile(r"expected type of '(?P<name>.+?)' to be a tensor type"),
-        "`{name}` is sometimes a tensor and sometimes not",
-        "Pass `{name}` as a tensor in every call. If you need both, two compilations are expected.",
-    ),
-    Cause(
-        re.compile(rf"(?:not (?P<empty>{CONTAINER})$|len\((?P<name>{CONTAINER})\) == \d+)"),
-        "the container `{name}` changed its length",
-        "The code fills it, and each length needs a compilation: fill it outside of the compiled function.",
-    ),
-    Cause(
-        re.compile(r"len\((?P<name>.+?)\) == \d+"),
-        "`{name}` changed length",
-        "Each length of a list is a separate graph: pass one tensor, or always the same number of tensors.",
-    ),
-    Cause(
-        re.compile(r"(?:___check_type_id|Cache line invalidated because type)\((?P<name>[\w.\[\]'\"]+)[,)]"),
-        "`{name}` is of another class",
-        class_words,
-    ),
-    Cause(
-        re.compile(r"(?:___check_obj_id\(|Cache line invalidated because )(?P<name>[\w.\[\]'\"]+)(?:, \d| got )"),
-        "`{name}` is another object",
-        CREATE_ONCE,
-    ),
-    Cause(
-        re.compile(r"(?P<name>G\[.+?\]) == "),
-        "the global `{name}` changed value",
-        "Dynamo compiles a global as a constant: pass it as an argument, as a tensor.",
-    ),
-    Cause(
-        re.compile(r"(?P<name>[\w.\[\]'\"]+\.param_groups\[\d+\]\['(?P<key>\w+)'\](?:\[\d+\])?) == "),
-        "the optimizer's `{key}` changed value",
-        hyperparameter_words,
-    ),
-    Cause(
-        re.compile(r"(?P<name>[a-zA-Z_]\w*(?:\._modules\['[^']+'\]|\.\w+)+) == -?[\d.]+(?:e-?\d+)?$"),
-        "the attribute `{name}` changed value",
-        attribute_words,
-    ),
-    Cause(
-        re.compile(r"(?P<name>[\w.\[\]'\"]+) == -?[\d.]+(?:e-?\d+)?$"),
-        "the number `{name}` changed value",
-        number_words,
-    ),
-    Cause(
-        re.compile(r"(?P<name>[a-zA-Z_]\w*) == "),
-        "`{name}` changed value",
-        "Each value of an argument that is neither a tensor nor a number needs a compilation. If you need all values, "
-        "this is expected.",
-    ),
-    Cause(
-        re.compile(r"(?P<name>[\w.\[\]'\"]+) == "),
-        "`{name}` changed value",
-        "Set it once, before the first call: each new value of an attribute needs a compilation.",
-    ),
-)
+@lru_cache(maxsize=1)
+def causes() -> tuple[Cause, ...]:
+    """Return the causes of failed guards in the book of causes."""
+    return tuple(Cause(**{**row, "pattern": re.compile(row["pattern"])}) for row in book()["guard"])
 
 
 def not_compiled(facts: RunFacts) -> Iterator[Finding]:
@@ -335,6 +225,14 @@ def _is_own(facts: RunFacts, graph_break: GraphBreak) -> bool:
     return bool(owner_in_torch(graph_break)) and not removable
 
 
+def _at(graph_break: GraphBreak) -> str:
+    """Return the place of a break in words; of a break in a library with the user's line that calls it."""
+    place, line = graph_break.place, users_line(graph_break)
+    if not place.file:
+        return ""
+    return f" at `{line.short}`, in `{place.short}`" if line and is_library(place.file) else f" at `{place.short}`"
+
+
 def _own_finding(facts: RunFacts, own: Sequence[GraphBreak]) -> Finding:
     compiled = any(compilation.status == "ok" for compilation in facts.report.compilations)
     owners = ", ".join(dict.fromkeys(map(owner_in_torch, own)))
@@ -356,7 +254,7 @@ def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
         yield _own_finding(facts, own)
     costs = {id(cost.graph_break): cost for cost in break_costs(facts.report)}
     for graph_break in (graph_break for graph_break in facts.report.graph_breaks if graph_break not in own):
-        at = f" at `{graph_break.place.short}`" if graph_break.place.file else ""
+        at = _at(graph_break)
         cost = cost_words([costs[id(graph_break)]])
         yield Finding(
             rule="graph breaks",
@@ -407,7 +305,7 @@ def _causes_at_the_limit(facts: RunFacts) -> set[tuple[str, str]]:
 
 def _is_of_attribute(facts: RunFacts, reason: Recompile) -> bool:
     cause, _ = _cause(facts, reason)
-    return cause is not None and cause.advice is attribute_words
+    return cause is not None and cause.by == "attribute"
 
 
 def _recompile_finding(facts: RunFacts, cause: str, members: Sequence[CauseMember]) -> Finding:
@@ -450,16 +348,16 @@ def _by_cause(facts: RunFacts, compiled: Collection[str]) -> dict[str, list[Reco
 
 
 def _cause_words(facts: RunFacts, cause: Cause, values: Mapping[str, str]) -> str:
-    if cause.advice is attribute_words and differs_by_instance(facts, values["name"]):
+    if cause.by in OF_INSTANCES and differs_by_instance(facts, values["name"]):
         return f"`{values['name']}` differs between instances"
     return cause.words.format(**values)
 
 
 def _cause(facts: RunFacts, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
     """Return the cause of a recompile with the values for its words; None and empty without a match."""
-    for cause in CAUSES:
+    for cause in causes():
         match = cause.pattern.match(reason.reason)
-        if match is not None:
+        if match is not None and re.search(cause.code, reason.code):
             values = match.groupdict()
             return cause, {**values, "name": users_name(facts, reason, values.get("name") or values.get("empty") or "")}
     return None, {}
@@ -469,9 +367,8 @@ def _advice(facts: RunFacts, reason: Recompile) -> tuple[str, Proposal | None]:
     cause, values = _cause(facts, reason)
     if cause is None:
         return UNKNOWN_CAUSE, None
-    if isinstance(cause.advice, str):
-        return cause.advice.format(**values), None
-    return cause.advice(facts, reason, values["name"])
+    words, proposal = BY[cause.by](facts, reason, values["name"]) if cause.by else ("", None)
+    return words or cause.advice.format(**values), proposal
 
 
 def near_the_limit(facts: RunFacts) -> Iterator[Finding]:

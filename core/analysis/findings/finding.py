@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -151,11 +151,16 @@ class KnownCause:
         return next(filter(None, (re.search(pattern, text) for pattern in self.patterns)), None)
 
 
+@lru_cache(maxsize=1)
+def book() -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """Return the rows of the book of causes by their kind; `causes.toml` explains them."""
+    return tomllib.loads(Path(__file__).with_name("causes.toml").read_text(encoding="utf-8"))
+
+
 @lru_cache
 def known_causes(of: Literal["error", "result", "hint"]) -> tuple[KnownCause, ...]:
     """Return the rows of the book of causes for errors, for differing results or for torch's hints."""
-    book = tomllib.loads(Path(__file__).with_name("causes.toml").read_text(encoding="utf-8"))
-    return tuple(KnownCause(**{name: _frozen(value) for name, value in row.items()}) for row in book[of])
+    return tuple(KnownCause(**{name: _frozen(value) for name, value in row.items()}) for row in book()[of])
 
 
 def _frozen(value: Any) -> Any:

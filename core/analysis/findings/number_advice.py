@@ -49,9 +49,6 @@ DEFINE_ONCE = (
     "A class that is defined again is another class: define it once, at module level. If `{name}` has several classes, "
     "each needs a compilation."
 )
-CREATE_ONCE = (
-    "A guard compares its identity: create it once, before the first call, and pass the same object in every call."
-)
 # Class that the backend `eager` makes in each call for an `autograd.Function` in a graph.
 TEMPLATE = "ApplyTemplateBackward"
 OF_TEMPLATE = (
@@ -121,6 +118,14 @@ def attribute_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str,
     if symbolic:
         return f"{happens} {OF_INTEGERS}", _symbolic_integers()
     return f"{happens} {_use_words(facts, reason, use)}", None
+
+
+def value_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """Return the advice for an attribute with a condition that tells instances apart; empty otherwise."""
+    use = attribute_use(facts.source, name.rpartition(".")[2])
+    if use is None or use.changed or not use.condition:
+        return "", None
+    return f"{SHARED} {COMPUTE_ONCE.format(condition=use.condition)}", None
 
 
 def differs_by_instance(facts: RunFacts, name: str) -> bool:

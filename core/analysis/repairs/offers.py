@@ -129,7 +129,7 @@ def repairs_of_break(text: str, graph_break: GraphBreak, path: str) -> tuple[Rep
     names = OF_BREAKS.get(graph_break.registry_id, ()) if line is not None else ()
     edits = [*_rule_ids(text, graph_break, names, line)] if line is not None else []
     config = [f"setting:{name}" for name in settings_of_break(graph_break)]
-    if line is not None and (decides(text, line) or any(repair_id.startswith("torch_math") for repair_id in edits)):
+    if line is not None and (decides(text, line) or repair_of(text, f"torch_math:{line}")):
         # With this setting, `if` and `math` would need the value of a data-dependent symbol.
         config = [repair_id for repair_id in config if repair_id != "setting:capture_scalar_outputs"]
     last = [f"{LAST_RESORT}:{line}"] if line is not None and graph_break.place.file == path else []
@@ -376,6 +376,7 @@ def _conditions(code: UserCode, loads: Iterable[ast.AST]) -> Iterator[str]:
             if isinstance(above, TESTS) and load in set(ast.walk(above.test)):
                 compared = next(iter(code.around(load, ast.Compare)), None)
                 yield code.says(compared or above.test)
+        yield from map(code.says, code.around(load, ast.Compare))
 
 
 def scheduler_steps(text: str) -> Iterator[tuple[str, int]]:

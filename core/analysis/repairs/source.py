@@ -297,7 +297,7 @@ SETTINGS = {
             True,
             ("GB0124",),
             "The number that is read becomes an unbacked symbol of the graph.",
-            "Code that branches on the number, or uses it as a size, still breaks the graph.",
+            "Code that branches on the number still breaks the graph.",
         ),
         DynamoSetting(
             "capture_dynamic_output_shape_ops",
@@ -367,9 +367,15 @@ def setting_fix(name: str) -> CodeFix | None:
     return CodeFix(f"Set `{entry.line}`.", entry.why, (), doubt=entry.cost, settings=(name,))
 
 
+# Kind of break of an op that returns a tensor's values, and its op whose numbers a setting captures.
+OF_VALUES, LISTED = "GB0033", re.compile(r"\.tolist\(")
+
+
 def settings_of_break(graph_break: GraphBreak) -> list[str]:
     """Return the names of settings for a graph break: those of its kind, otherwise those in torch's hints."""
     ids = [name for name, entry in SETTINGS.items() if graph_break.registry_id in entry.registry_ids]
+    if graph_break.registry_id == OF_VALUES and LISTED.search(graph_break.code):
+        return [*ids, "capture_scalar_outputs"]
     named = [name for hint in graph_break.hints for name in NAMED.findall(hint) if name in SETTINGS]
     return ids or list(dict.fromkeys(named))
 

@@ -170,7 +170,7 @@ CONTEXT = "/usr/lib/python3.11/contextlib.py"
         ((DDP, CONTEXT), "1 graph break in the code of DistributedDataParallel itself."),
         (("/home/me/m.py", DDP, CONTEXT), "1 graph break in the code of DistributedDataParallel itself."),
         ((HOOKS,), "1 graph break in the code of torch itself."),
-        ((DDP, "/home/me/m.py", HOOKS), "Graph break at `hooks.py:5`."),
+        ((DDP, "/home/me/m.py", HOOKS), "Graph break at `m.py:5`, in `hooks.py:5`."),
     ],
 )
 def test_breaks_of_torchs_own_code_are_one_note_without_a_duty(files: tuple[str, ...], title: str) -> None:

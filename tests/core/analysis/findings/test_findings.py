@@ -105,7 +105,7 @@ CAUSES = {
         False,
     ),
     "GLOBAL_STATE changed: grad_mode ": ("torch's `grad_mode` changed.", "two compilations are expected", False),
-    "GLOBAL_STATE changed: autocast ": ("torch's `autocast` changed.", "in one state", False),
+    "GLOBAL_STATE changed: autocast ": ("torch's `autocast` changed.", "two compilations are expected", False),
     "2 <= input_ids.size()[1] <= 13": ("dimension 1 of `input_ids` is on the other side", "compares this size", False),
     "x.size()[0] == 8": ("dimension 0 of `x` is on the other side", "each side of the comparison is compiled", False),
     "len(extras) == 1": ("`extras` changed length.", "a separate graph", False),

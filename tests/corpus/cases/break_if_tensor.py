@@ -1,9 +1,9 @@
-r"""An `if` on a tensor's value breaks the graph.
+r"""An `if` on the sum of a tensor breaks the graph.
 
-Source: https://docs.pytorch.org/docs/stable/compile/programming_model.common_graph_breaks.html
+Source: https://github.com/pytorch/pytorch/issues/98533
 Finds: graph breaks at line 15
-Cause: data-dependent|tensor's value
-Cure: torch\.where
+Cause: data-dependent
+Cure: torch\.where|torch\.cond
 Expects: breaks 0, graphs 1
 """
 
