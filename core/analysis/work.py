@@ -474,7 +474,7 @@ def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
         if (
             first
             and second
-            and first != second
+            and first is not second
             and not _pair_reason(first, second)
             and not (_node_reason(first) or _node_reason(second))
         ):

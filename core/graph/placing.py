@@ -6,7 +6,7 @@ it is in that layer, even if some of its ops are in no layer or in the next laye
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from core.report import ModulePath
 
@@ -26,17 +26,21 @@ def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Seque
     A box's module follows from the modules of its ops, and from the boxes that it reads (`reads`, by index).
     """
     paths = [common_path(box_paths) for box_paths in op_paths]
-    order = _in_order(reads)
+    rank = {box: index for index, box in enumerate(_in_order(reads))}
     readers: list[list[int]] = [[] for _ in reads]
     for box, sources in enumerate(reads):
         for read in sources:
             readers[read].append(box)
     depth = 0
     while any(len(path) >= depth for path in paths):
+        within: dict[ModulePath, list[int]] = {}
+        for box, path in enumerate(paths):
+            if len(path) >= depth:
+                within.setdefault(path[:depth], []).append(box)
         for parent in dict.fromkeys(
             path for path, box_paths in zip(paths, op_paths, strict=True) if _may_move(path, box_paths, depth)
         ):
-            _Level(parent, paths, op_paths).place(order, reads, readers)
+            _Level(parent, within[parent], paths, op_paths).place(rank, reads, readers)
         depth += 1
     return paths
 
@@ -50,11 +54,18 @@ def _may_move(path: ModulePath, op_paths: Sequence[ModulePath], depth: int) -> b
 
 
 class _Level:
-    """Children of a module, and the boxes in the module itself."""
+    """Children of a module, and the boxes in the module itself; `within` are the boxes of both."""
 
-    def __init__(self, parent: ModulePath, paths: list[ModulePath], op_paths: Sequence[Sequence[ModulePath]]) -> None:
+    def __init__(
+        self,
+        parent: ModulePath,
+        within: Sequence[int],
+        paths: list[ModulePath],
+        op_paths: Sequence[Sequence[ModulePath]],
+    ) -> None:
         self._depth, self._parent, self._paths, self._op_paths = len(parent), parent, paths, op_paths
-        below = [path for path in paths if len(path) > self._depth and path[: self._depth] == parent]
+        self._own = [box for box in within if paths[box] == parent]
+        below = [paths[box] for box in within if len(paths[box]) > self._depth]
         self.names = list(dict.fromkeys(path[self._depth] for path in below))
         self._place = {name: index for index, name in enumerate(self.names)}
         self._lists = {
@@ -62,15 +73,15 @@ class _Level:
             for path in below
             if len(path) > self._depth + 1 and path[self._depth + 1].isdecimal()
         }
-        self._child = [self._child_of(path) for path in paths]
+        self._child = {box: child for box in within if (child := self._child_of(paths[box])) is not None}
 
-    def place(self, order: Sequence[int], reads: Sequence[Sequence[int]], readers: Sequence[Sequence[int]]) -> None:
-        """Move boxes of the module itself into the children that they belong to."""
-        boxes = [box for box in order if self._paths[box] == self._parent]
+    def place(self, rank: Mapping[int, int], reads: Sequence[Sequence[int]], readers: Sequence[Sequence[int]]) -> None:
+        """Move boxes of the module itself into the children that they belong to; `rank` has inputs first."""
+        boxes = sorted(self._own, key=rank.__getitem__)
         after = _reached(boxes, self._child, reads, max)
         before = _reached(boxes[::-1], self._child, readers, min)
         for box in boxes:
-            read = {child for source in reads[box] if (child := self._child[source]) is not None}
+            read = {child for source in reads[box] if (child := self._child.get(source)) is not None}
             child = self._child_for(box, read, after.get(box), before.get(box))
             if child is not None:
                 self._paths[box] = (*self._parent, self.names[child])
@@ -101,7 +112,7 @@ class _Level:
 
 def _reached(
     boxes: Sequence[int],
-    child: Sequence[int | None],
+    child: Mapping[int, int],
     near: Sequence[Sequence[int]],
     choose: Callable[[list[int]], int],
 ) -> dict[int, int]:
@@ -111,7 +122,7 @@ def _reached(
     """
     child_of: dict[int, int] = {}
     for box in boxes:
-        direct = [place for neighbour in near[box] if (place := child[neighbour]) is not None]
+        direct = [place for neighbour in near[box] if (place := child.get(neighbour)) is not None]
         reached = direct + [child_of[neighbour] for neighbour in near[box] if neighbour in child_of]
         if reached:
             child_of[box] = choose(reached)

@@ -88,6 +88,7 @@ def op_class(target: str) -> str:
     return next((kind for kind, pattern in PATTERNS if pattern.match(name)), "other")
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def aten_name(target: str) -> str:
     """Return the op's name in a target, such as `addmm` for `torch.ops.aten.addmm.default`.
 
