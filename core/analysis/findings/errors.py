@@ -98,9 +98,9 @@ def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> st
     logical = _with_tensors(broken.code) if _operator(facts, compilation) else ""
     if logical:
         return LOGICAL.format(code=logical)
-    fix = next((fix for fix in fixes_of_break(facts, broken) if not fix.settings), None)
-    if fix is not None:
-        return fix_words(fix)
+    fixes = sorted(fixes_of_break(facts, broken), key=lambda fix: bool(fix.settings))
+    if fixes:
+        return fix_words(fixes[0])
     return next((hint for hint in fitting_hints(facts, broken) if not NO_CHANGE.search(hint)), "")
 
 

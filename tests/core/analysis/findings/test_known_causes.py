@@ -39,6 +39,21 @@ ERRORS = {
     "a::b (with implementation in <module 'm'>): The output of this custom operator (1) must not also be an input": (
         "The custom op `a::b` returns one of its inputs."
     ),
+    'Error(s) in loading state_dict for Net:\n\tUnexpected key(s): "_orig_mod.a.weight".': (
+        "The state has the names of a compiled module, with `_orig_mod.`."
+    ),
+    "Detected that you are using FX to torch.jit.trace a dynamo-optimized function. This is not supported.": (
+        "The code calls a compiled function while another tracer traces it."
+    ),
+    "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run.": (
+        "The code reads an output of a CUDA graph after a later call has overwritten it."
+    ),
+    "Cannot find a working triton installation.": "Inductor found no Triton, which compiles its code for a GPU.",
+    "Found Tesla P100 which is too old to be supported by the triton GPU compiler": "Triton does not support `Tesla P100`.",
+    "daemonic processes are not allowed to have children": (
+        "The code compiles within a daemonic process, which may start no process."
+    ),
+    "[Errno 13] Permission denied: '/tmp/torchinductor_a/ab'": ("Inductor can't write or execute files in its cache."),
     "non-generator contextlib.contextmanager": (
         "A function without `yield` is decorated with `@contextlib.contextmanager`."
     ),
