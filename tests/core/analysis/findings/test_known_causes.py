@@ -49,7 +49,9 @@ ERRORS = {
         "The code reads an output of a CUDA graph after a later call has overwritten it."
     ),
     "Cannot find a working triton installation.": "Inductor found no Triton, which compiles its code for a GPU.",
-    "Found Tesla P100 which is too old to be supported by the triton GPU compiler": "Triton does not support `Tesla P100`.",
+    "Found Tesla P100 which is too old to be supported by the triton GPU compiler": (
+        "Triton does not support `Tesla P100`."
+    ),
     "daemonic processes are not allowed to have children": (
         "The code compiles within a daemonic process, which may start no process."
     ),
