@@ -71,6 +71,7 @@ def wrong_lowering(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory
     return bisected(Runner(Store(tmp_path_factory.mktemp("wrong_lowering")), engine), WRONG_LOWERING)
 
 
+@pytest.mark.long
 def test_a_wrong_pass_is_named(runner: Runner) -> None:
     found = bisected(runner, WRONG_PASS)
     assert (found.backend, found.subsystem, found.what) == (

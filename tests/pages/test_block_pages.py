@@ -21,6 +21,7 @@ from core.views.blocks import Block, Card, Code, Column, Fold, Listing, PageLink
 from core.views.compare import CompareView, aspects, comparison, comparison_head
 from core.views.header import page_contents
 from core.views.html.render import FOLDED, as_html
+from core.views.overview import OutcomeView
 from core.views.printed import as_data, as_text
 from core.views.setup import DoctorView, doctor
 from core.views.timeline import timeline, timeline_view
@@ -55,6 +56,7 @@ CASES = [
     for scenario in (SCENARIOS[:2] if page in OF_TORCH else SCENARIOS)
     if scenario not in WITHOUT.get(page, ())
 ]
+MOST_FILE_BYTES = 3_000_000
 # Pages that are empty where another page is.
 PART_OF = {"kernel": "kernels"}
 
@@ -105,14 +107,23 @@ def test_a_page_for_some_runs_has_all_content_of_its_blocks(name: str, scenario:
     assert_drawn(opened(SCRIPTS[name], runs[scenario]), blocks_of(name, scenario))
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_file_has_all_content_of_the_pages_of_its_run(scenario: str, empty_home: Path) -> None:
+# Runs whose files take a second of CPU each; another run has most of their sections.
+LARGE = {"foreign", "graph_break_zoo", "measured", "target_h100", "training_step"}
+
+
+@pytest.mark.parametrize(
+    "scenario", [pytest.param(name, marks=pytest.mark.long if name in LARGE else ()) for name in SCENARIOS]
+)
+def test_a_file_has_the_verdict_and_all_content_of_the_pages_of_its_run(scenario: str, empty_home: Path) -> None:
     run = Store(empty_home).open(add_scenario(empty_home, scenario))
     side = side_of_run(run)
     compilation = heaviest(side.report)
     assert compilation is not None
     contents = page_contents(side.report, live=False)
-    text = html_words(as_html(run))
+    html = as_html(run)
+    assert len(html.encode()) < MOST_FILE_BYTES
+    text = html_words(html)
+    assert missing([Title(spans(OutcomeView(run.status(), side.report, run).title))], text) == []
     names = [name for name in PAGES if name not in OF_TORCH and not contents[PART_OF.get(name, name)].why_empty]
     pages = {name: [*page_blocks(name, side, compilation)] for name in names}
     lost = {name: missing(page, text) for name, page in pages.items() if name not in FOLDED or has_data(page)}

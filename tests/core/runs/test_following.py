@@ -10,7 +10,6 @@ import pytest
 from core import GrowingReport, Run, Runner, Status, Store, StoreError, build_report, open_report
 from core.runs.engine.following import Follower, follow, start_following, wait_for_end
 from core.runs.processes.handles import supervisor_of
-from core.trace.reader import MAX_GROWING_BYTES
 from tests.core.runs.test_rank_logs import record
 from tests.support import logs
 from tests.support.engines import FakeEngine
@@ -184,18 +183,19 @@ def test_what_cannot_be_followed_makes_no_run(
     assert store.list() == []
 
 
-def test_a_log_larger_than_a_growing_one_is_read_whole(tmp_path: Path) -> None:
+def test_a_log_larger_than_a_growing_one_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.trace.reader.MAX_GROWING_BYTES", 1_000_000)
     log = tmp_path / "opened.log"
     large = logs.record({"artifact": {"name": "large", "encoding": "string"}}, "x" * 100_000)
-    log.write_bytes(LOG + large * 700 + record(None) * 3)
-    assert log.stat().st_size > MAX_GROWING_BYTES
+    log.write_bytes(LOG + large * 11 + record(None) * 3)
+    assert log.stat().st_size > 1_100_000
     report = GrowingReport(log, rests_s=0.0, appended=True)
     report.look()
     while report.is_behind:
         report.look()
     assert report.look().log_bytes == log.stat().st_size
     before = build_report(TRACES / "foreign" / "trace.log").kinds["dynamo_start"]
-    assert (report.look().kinds["artifact:large"], report.look().kinds["dynamo_start"]) == (700, before + 3)
+    assert (report.look().kinds["artifact:large"], report.look().kinds["dynamo_start"]) == (11, before + 3)
 
 
 def test_the_report_of_an_appended_log_is_that_of_the_whole_log(tmp_path: Path) -> None:
