@@ -31,12 +31,12 @@ from core.graph.launches import (
 )
 from core.graph.model import GraphModel, Largest, Node, collection_paused
 from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
-from core.graph.overlays import launch_costs, op_shares
+from core.graph.overlays import launch_costs, op_shares, with_launches
 from core.graph.placing import placed_paths
 from core.ops.costs import CALLS, Cost, FxCosts, aten_name
 from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
-RECORDED = "Bytes that the scheduler counts for each launch, split over its ops by their estimates."
+RECORDED = "Bytes that the scheduler counts for a launch: all ops of a launch have its colour."
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
 # Torch's reason for two nodes without an equal access, even if both access one buffer.
 NO_SHARED_DATA = "no shared data"
@@ -127,6 +127,12 @@ class _Drawing:
             costs_note=RECORDED,
         )
         model = assemble(material, lambda index, group: self._node(self._members[index], group), root)
+        times: list[float | None] = [100 * share for share in self._estimates] or self._times
+        amounts: dict[str, Sequence[float | None]] = {
+            "bytes": [cost.bytes for cost in self._launch_costs],
+            "time": times,
+        }
+        model = with_launches(model, self._schedule, self._launches, amounts)
         return replace(model, largest=tuple(self._largest()))
 
     def _largest(self) -> Iterator[Largest]:

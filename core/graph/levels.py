@@ -330,7 +330,10 @@ def part(model: GraphModel, nodes: Iterable[int]) -> GraphModel:
         tuple(replace(model.nodes[node], group=TOP) for node in chosen),
         tuple(_renumbered(edge, place) for edge in edges if edge.target in place),
         (),
-        tuple(replace(overlay, values=tuple(overlay.values[node] for node in chosen)) for overlay in model.overlays),
+        tuple(
+            replace(overlay, values=tuple(overlay.shown(node) for node in chosen), whole=())
+            for overlay in model.overlays
+        ),
     )
 
 

@@ -121,7 +121,8 @@ class Overlay:
     """A value for each node: a number, or the index of a category.
 
     None if not recorded (`note` has the reason). A folded group is painted with the sum or maximum of its nodes'
-    numbers, or with their most common or greatest category.
+    numbers, or with their most common or greatest category. If `whole` is not empty, a node is painted with its value
+    there, that of the kernel launch which it is a part of.
     """
 
     name: str
@@ -132,6 +133,11 @@ class Overlay:
     folded: Literal["sum", "largest", "commonest"]
     categories: tuple[str, ...] = ()
     note: str = ""
+    whole: tuple[int | float | None, ...] = ()
+
+    def shown(self, node: int) -> int | float | None:
+        """Return the value that a node is painted with."""
+        return (self.whole or self.values)[node]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -6,11 +6,13 @@ A missing value is None. Each table of node values that a backend reports become
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from core.analysis.backend import NodeValues, node_values
 from core.analysis.numerics import STANDINGS
+from core.base.words import bytes_, count
 from core.graph.launches import Launch
-from core.graph.model import Node, Overlay
+from core.graph.model import Fact, GraphModel, Node, Overlay
 from core.graph.modules import Trait
 from core.ops.costs import Cost, FxCosts
 from core.report import FxNode, Report, Schedule
@@ -108,6 +110,41 @@ def op_shares(drawn: Sequence[Launch], nodes: Mapping[str, FxNode]) -> list[dict
         total = sum(weights.values())
         shares.append({name: weight / total if total else 1 / len(weights) for name, weight in weights.items()})
     return shares
+
+
+def with_launches(
+    model: GraphModel, schedule: Schedule, drawn: Sequence[Launch], amounts: Mapping[str, Sequence[float | None]]
+) -> GraphModel:
+    """Return a fusion with ops painted by the amounts of their launches, and eager's calls in each module.
+
+    `amounts` has a number for each launch by overlay; folded groups keep the sums of their ops' parts.
+    """
+    place = {launch.id: index for index, launch in enumerate(drawn)}
+    hulls = [(group.first, group.last, place[group.id]) for group in model.groups if group.id in place]
+    overlays = []
+    for overlay in model.overlays:
+        whole: list[float | None] = [None] * len(model.nodes)
+        for first, last, index in hulls if overlay.name in amounts else ():
+            whole[first:last] = [amounts[overlay.name][index]] * (last - first)
+        title = f"{overlay.title}, of the launch"
+        overlays.append(replace(overlay, title=title, whole=tuple(whole)) if overlay.name in amounts else overlay)
+    call_of = {f"n:{name}": number for number, call in enumerate(schedule.eager_calls) for name in call.nodes}
+    called = [call_of.get(node.id) for node in model.nodes]
+    groups = tuple(
+        group
+        if group.id in place
+        else replace(group, facts=(*group.facts, *_eager_calls(called[group.first : group.last], schedule)))
+        for group in model.groups
+    )
+    return replace(model, overlays=tuple(overlays), groups=groups)
+
+
+def _eager_calls(called: Sequence[int | None], schedule: Schedule) -> Iterator[Fact]:
+    """Yield the number of the calls of eager that compute a module's ops, and their bytes."""
+    calls = {call for call in called if call is not None}
+    if calls:
+        moved = sum(schedule.eager_calls[number].bytes for number in calls)
+        yield Fact("eager", f"{count(len(calls), 'call')}, {bytes_(moved)}")
 
 
 def named_overlays(

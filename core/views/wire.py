@@ -287,7 +287,7 @@ def _node(graph: StoredGraph, index: int, number: int, box: dict[str, Any]) -> I
         frames=node.frames,
         versions=tuple(NodeVersion(*version) for version in node.versions),
         joins=node.joins,
-        values=tuple(overlay.values[index] for overlay in graph.view.model.overlays),
+        values=tuple(overlay.shown(index) for overlay in graph.view.model.overlays),
     )
 
 
@@ -329,7 +329,7 @@ def _edges(view: GraphView, group: int, numbers: Sequence[int]) -> Iterator[Edge
 
 def _overlays(graph: StoredGraph) -> Iterator[OverlayData]:
     for overlay in graph.view.model.overlays:
-        values = [value for value in overlay.values if value is not None]
+        values = [value for value in overlay.whole or overlay.values if value is not None]
         yield OverlayData(
             name=overlay.name,
             title=overlay.title,

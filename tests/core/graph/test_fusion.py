@@ -217,7 +217,7 @@ def test_measured_seconds_are_reported_to_be_and_are_split_over_a_kernels_ops() 
         for overlay in fusion_model(schedule, nodes, of(compilation), seconds=seconds).overlays
         if overlay.name == "time"
     )
-    assert (time.title, time.unit) == ("time (measured)", "s")
+    assert (time.title, time.unit) == ("time (measured), of the launch", "s")
     assert sum(value or 0 for value in time.values) == pytest.approx(1e-3 * len(seconds), rel=0.01)
 
 
@@ -240,6 +240,24 @@ def test_the_bytes_of_each_step_go_from_the_count_before_fusion_to_the_count_aft
             moved = [schedule.bytes_before or 0, *moved_bytes(schedule)]
             assert moved == sorted(moved, reverse=True)
             assert moved[-1] == schedule.bytes_after
+
+
+def test_all_ops_of_a_launch_are_painted_with_its_bytes_and_folded_groups_with_their_sum() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = fusion_model(schedule, nodes, of(compilation))
+    moved = next(overlay for overlay in model.overlays if overlay.name == "bytes")
+    (gelu,) = [group for group in model.groups if group.label == "gelu"]
+    assert [moved.shown(node) for node in range(gelu.first, gelu.last)] == [4_194_304] * 5
+    assert sum(value or 0 for value in moved.values[gelu.first : gelu.last]) == pytest.approx(4_194_304, abs=5)
+    assert sum(value or 0 for value in moved.values) == pytest.approx(schedule.bytes_after, abs=30)
+
+
+def test_a_module_has_the_sum_of_eagers_calls_in_it() -> None:
+    compilation, recorded, nodes = schedules("transformer_block")[0]
+    calls = (EagerCall("aten.linear.default", ("addmm",), 1_000), EagerCall("aten.linear.default", ("addmm_1",), 500))
+    model = fusion_model(replace(recorded, eager_calls=calls), nodes, of(compilation))
+    (attention,) = [group for group in model.groups if group.id == "m:attention"]
+    assert [fact.value for fact in attention.facts if fact.name == "eager"] == ["2 calls, 1.50 kB"]
 
 
 def test_the_launches_that_lead_are_named_with_their_ids() -> None:

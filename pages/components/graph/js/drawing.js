@@ -186,7 +186,7 @@ export class Drawing {
   }
 
   repaintFar() {
-    if (this.camera.far) this.stats.drawn = this.far.paint(this.stage, this.camera, this.paints());
+    if (this.camera.far) this.stats.drawn = this.far.paint(this.stage, this.camera, this.paints(), this.film);
   }
 
   // From afar, marked items have a ring above the surface.
@@ -277,8 +277,7 @@ export class Drawing {
     const said = [this.film.on && !always ? "all steps together" : "", ...notes].filter(Boolean);
     const grouped = groups ? `, ${counted(groups, "group")}` : "";
     const size = caption || `${counted(nodes, "node")}, ${counted(edges, "edge")}${grouped}`;
-    this.status.replaceChildren();
-    make("span", { class: "size" }, this.status, size);
+    this.status.replaceChildren(make("span", { class: "size" }, undefined, size));
     if (said.length) make("span", {}, this.status, said.join(" · "));
     this.status.title = said.join("\n");
     this.root.setAttribute("aria-label", `Graph of ${size}. ${KEYS}`);

@@ -12,6 +12,7 @@ import { nameByText } from "./picture/scene.js";
 const PLAY_MS = 900;
 const REPORT_MS = 150;
 const MOST_TICKS = 240;
+const EAGER = "Eager";
 
 /** @param {Intervals | undefined} intervals @param {number} frame */
 function existsIn(intervals, frame) {
@@ -105,6 +106,11 @@ export class Film {
   // In a film of fusions, every frame before the last one: the launches are not there yet.
   get fusing() {
     return this.on && this.joining && this.at < this.frames.length - 1;
+  }
+
+  // The frame of eager's calls: the launches come later.
+  get eager() {
+    return this.fusing && this.frames[this.at].title === EAGER;
   }
 
   /** @param {number} frame */

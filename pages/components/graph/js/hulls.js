@@ -9,6 +9,7 @@ import { groupOf } from "./film.js";
 // An eager call's group: its number, and the name of its op.
 const EAGER = /^e:\d+:(.*)$/;
 const OUT = 7;
+const MOST_OUT = 12;
 const LINE = 1.5;
 
 export class Hulls {
@@ -31,14 +32,7 @@ export class Hulls {
   // Draw the groups of this frame; those that have the same members as before stay.
   /** @param {Film} film */
   show(film) {
-    /** @type {Map<string, Placed[]>} */
-    const groups = new Map();
-    for (const placed of film.fusing ? this.stage.drawn.keys() : []) {
-      const key = groupOf(placed.item, film.at);
-      // An op that several launches compute has a hull in each, since the launch is the level of the op. An eager call
-      // has one hull.
-      if (key) filed(groups, EAGER.test(key) ? key : `${key} ${placed.gid}`, placed);
-    }
+    const groups = groupsOf(this.stage.drawn.keys(), film);
     const before = this.drawn;
     this.drawn = new Map();
     for (const [key, members] of groups) {
@@ -47,6 +41,44 @@ export class Hulls {
       this.drawn.set(key, same ? old : { members, g: drawHull(members, EAGER.exec(key)?.[1]) });
     }
     arrange(this.stage.joints, [...this.drawn.values()].map(({ g }) => g));
+  }
+}
+
+// The boxes of each call of eager, or of each group of fused nodes, in this frame.
+/** @param {Iterable<Placed>} boxes @param {Film} film */
+function groupsOf(boxes, film) {
+  /** @type {Map<string, Placed[]>} */
+  const groups = new Map();
+  for (const placed of film.fusing ? boxes : []) {
+    const key = groupOf(placed.item, film.at);
+    // An op that several launches compute has a hull in each, since the launch is the level of the op. An eager call
+    // has one hull.
+    if (key) filed(groups, EAGER.test(key) ? key : `${key} ${placed.gid}`, placed);
+  }
+  return groups;
+}
+
+// From afar, groups are patches behind their boxes.
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Placed[]} boxes
+ * @param {Film} film
+ * @param {number} k
+ * @param {string} colour
+ */
+export function paintGroups(context, boxes, film, k, colour) {
+  const out = Math.max(OUT, Math.min(MOST_OUT, 1.6 / k));
+  context.fillStyle = context.strokeStyle = colour;
+  context.lineWidth = 2 * out;
+  for (const members of groupsOf(boxes, film).values()) {
+    const sorted = [...members].sort((a, b) => a.y - b.y || a.x - b.x);
+    context.beginPath();
+    sorted.forEach(({ x, y, w, h }) => context.rect(x - out, y - out, w + 2 * out, h + 2 * out));
+    context.fill();
+    sorted.forEach((placed, at) => {
+      const near = at && nearest(placed, sorted.slice(0, at));
+      if (near) context.stroke(new Path2D(bridge(placed, near)));
+    });
   }
 }
 

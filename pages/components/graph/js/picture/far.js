@@ -1,8 +1,11 @@
 // From far away the picture is a bitmap: boxes and lines by colour, panned as one surface and painted anew when it
 // no longer covers the view.
 import { drawingOn, filed, make } from "../dom.js";
+import { paintGroups } from "../hulls.js";
+import { isHull } from "./compose.js";
 /** @import { Paints, Picture, Placed, Rect, Spot } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
+/** @import { Film } from "../film.js" */
 /** @import { Stage } from "./stage.js" */
 
 const COVER = 0.3;
@@ -42,8 +45,8 @@ export class Far {
     return !inside && seenRight > seenLeft && seenBottom > seenTop;
   }
 
-  /** @param {Stage} stage @param {Camera} camera @param {Paints} paints */
-  paint(stage, camera, paints) {
+  /** @param {Stage} stage @param {Camera} camera @param {Paints} paints @param {Film} film */
+  paint(stage, camera, paints, film) {
     const { width: w, height: h } = camera.size;
     const [marginX, marginY] = [w * COVER, h * COVER];
     const [width, height] = [w + 2 * marginX, h + 2 * marginY];
@@ -67,7 +70,7 @@ export class Far {
     );
     const rect = [-(camera.x + marginX) / camera.k, -(camera.y + marginY) / camera.k];
     rect.push(rect[0] + width / camera.k, rect[1] + height / camera.k);
-    return paintAll(context, stage, rect, camera.k, paints);
+    return paintAll(context, stage, rect, camera.k, paints, film);
   }
 }
 
@@ -77,12 +80,15 @@ export class Far {
  * @param {Rect} rect
  * @param {number} k
  * @param {Paints} paints
+ * @param {Film} film
  */
-function paintAll(context, stage, rect, k, paints) {
+function paintAll(context, stage, rect, k, paints, film) {
   const items = [...stage.grid.find(rect)].filter((placed) => stage.visible(placed.item));
-  const open = items.filter((placed) => placed.open).sort((a, b) => a.depth - b.depth);
+  const open = items.filter(({ open, item }) => open && !(film.fusing && isHull(item)));
+  open.sort((a, b) => a.depth - b.depth);
   const boxes = items.filter((placed) => !placed.open);
   paintFrames(context, open, k, paints);
+  paintGroups(context, boxes, film, k, paints.line);
   paintLines(context, stage, rect, k, paints);
   paintBoxes(context, boxes, k, paints);
   return items.length;

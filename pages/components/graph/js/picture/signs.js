@@ -31,6 +31,7 @@ export class Signs {
   at = null;
   /** The drawn signs. @type {{ placed: PlacedGroup, spot: Rect }[]} */
   posts = [];
+  eager = false;
   fusing = false;
   /** The signs of groups at one scale and size; null where none fits. @type {Map<PlacedGroup, Made | null>} */
   made = new Map();
@@ -60,7 +61,8 @@ export class Signs {
 
   // Another step of the film: drawn anew only if groups come or go.
   step() {
-    if (this.fusing !== this.film.fusing || this.groups.some(({ item }) => item.f?.length)) this.clear();
+    const { eager, fusing } = this.film;
+    if (this.eager !== eager || this.fusing !== fusing || this.groups.some(({ item }) => item.f?.length)) this.clear();
     this.follow();
   }
 
@@ -89,8 +91,10 @@ export class Signs {
     this.posts = [];
     this.fusing = this.film.fusing;
     const size = isPresenting() ? PRESENTED : SIZE;
-    if (this.madeFor !== `${k} ${size}`) this.made.clear();
-    this.madeFor = `${k} ${size}`;
+    this.eager = this.film.eager;
+    const madeFor = `${k} ${size} ${this.eager}`;
+    if (this.madeFor !== madeFor) this.made.clear();
+    this.madeFor = madeFor;
     const shown = [];
     for (const placed of this.groups) {
       if (shown.length === MOST) break;
@@ -110,7 +114,7 @@ export class Signs {
   madeOf(placed, k, size) {
     const known = this.made.get(placed);
     if (known !== undefined) return known;
-    const sign = signOf(placed, k, size);
+    const sign = signOf(placed, k, size, this.eager);
     const [x, y] = [placed.x + (placed.open ? 4 : 6) / k, placed.y + 3 / k];
     /** @type {Made | null} */
     const made = sign && { ...sign, spot: [x, y, x + sign.width / k, y + sign.height / k] };
@@ -163,8 +167,8 @@ function badgeWidth(badge, size) {
 /** @typedef {Sign & { spot: Rect, g?: SVGGElement }} Made */
 
 // The parts of a sign that fit into a box; null if none does.
-/** @param {PlacedGroup} placed @param {number} k @param {number} size @returns {Sign | null} */
-function signOf({ item, w, h, open }, k, size) {
+/** @param {PlacedGroup} placed @param {number} k @param {number} size @param {boolean} eager @returns {Sign | null} */
+function signOf({ item, w, h, open }, k, size, eager) {
   const signs = k < TEXT_FROM ? 0 : (open && !isHull(item) ? 44 : 24) * k;
   const [wide, high, char] = [w * k - 6 - signs, h * k - 4, size * CHAR];
   const badge = item.badge ?? "";
@@ -173,7 +177,7 @@ function signOf({ item, w, h, open }, k, size) {
   if (high < size + 4 || wide < (hull ? Math.max(LEAST_WIDE, indent - 4) : LEAST_NAMED)) return null;
   const room = Math.floor((wide - indent) / char);
   const two = (open ? headerOf(item) : h) * k >= 2 * size + 9;
-  const figure = figureOf(item);
+  const figure = figureOf(item, eager);
   /** @type {[string, string][][]} */
   let lines;
   const line = hull || !figure ? groupLine(item) : `${figure} · ${groupLine(item)}`;
@@ -203,11 +207,13 @@ function fitted(text, most) {
   return cut(text, most, 1);
 }
 
-// The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module.
-/** @param {GroupItem} item */
-function figureOf(item) {
+// The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module,
+// and before it is compiled the calls of eager in it.
+/** @param {GroupItem} item @param {boolean} eager */
+function figureOf(item, eager) {
   if (isHull(item)) return (item.detail ?? "").split(" · ")[0].replace(/ \(.*\)$| of time$/, "");
   const facts = item.facts ?? [];
+  if (eager) return facts.find(([name]) => name === "eager")?.[1] ?? "";
   return (facts.find(([name]) => name.startsWith("time")) ?? facts.find(([name]) => name.startsWith("share")))?.[1] ??
     "";
 }
