@@ -47,6 +47,7 @@ from core.views.fixes import ORIGINAL, FixesView, offer, offer_all
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.verdict import uncompiled_words
+from core.views.wire import RecompileRow
 
 __all__ = ["RecompilesView", "recompiles"]
 
@@ -66,24 +67,6 @@ TOLD_BY = {
     "guard": " (inferred from a guard of the new code)",
     "symbol": " (the hint of its symbol in the new code)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RecompileRow:
-    """A compilation in the tree of its frame, `depth` levels below the first.
-
-    `because` is the failed guard without its values, which are `old` and `new`. `calls` has a letter for each call.
-    """
-
-    id: str
-    depth: int
-    failed: bool
-    because: str
-    old: str
-    new: str
-    call: str
-    took: str
-    calls: str
 
 
 RECOMPILE_COLUMNS: tuple[Column[RecompileRow], ...] = (

@@ -1,4 +1,4 @@
-"""A graph in the browser's form: levels, overlays with their colours, and the frames of its film.
+"""Data in the browser's form: graphs with levels, overlays and films, and rows of recompiles.
 
 `make docs` writes the types of pages/components/js/wire.d.ts from these structs. A field with its default value is not
 sent, and fields that occur thousands of times have short names.
@@ -23,6 +23,24 @@ STANDINGS = {
 }
 CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
 Frames = tuple[tuple[int, int], ...]
+
+
+class RecompileRow(msgspec.Struct, frozen=True):
+    """A compilation in the tree of its frame, `depth` levels below the first.
+
+    `because` is the failed guard without its values: `old` is the value that it expected, `new` the value that it got.
+    `took` is the compile time. `calls` has one letter per call: compiled, failed, used, unknown, or a space.
+    """
+
+    id: str
+    depth: int
+    failed: bool
+    because: str
+    old: str
+    new: str
+    call: str
+    took: str
+    calls: str
 
 
 class NodeVersion(msgspec.Struct, frozen=True, array_like=True):

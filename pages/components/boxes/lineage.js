@@ -1,7 +1,7 @@
 // A frame's compilations as a tree with a strip of calls.
 import { element } from "../js/shared.js";
 /** @import { Drawn, Pick } from "../js/types.d.ts" */
-/** @import { CompilationData, LineageData } from "../js/wire.d.ts" */
+/** @import { RecompileRow, LineageData } from "../js/wire.d.ts" */
 
 const MARKS = { c: "■", f: "✕", u: "●", "?": "○" };
 const HEADS = ["compilation", "failed guard", "expected → got", "call", "took"];
@@ -28,7 +28,7 @@ function head(data) {
   return [caption, top];
 }
 
-/** @param {CompilationData} item @param {LineageData} data @param {Pick} pick */
+/** @param {RecompileRow} item @param {LineageData} data @param {Pick} pick */
 function line(item, data, pick) {
   const row = element("tr", item.id === data.chosen ? "row chosen" : "row");
   const name = element("th", "name");
@@ -49,7 +49,7 @@ function line(item, data, pick) {
   return row;
 }
 
-/** @param {CompilationData} item */
+/** @param {RecompileRow} item */
 function met(item) {
   const cell = element("td", "met");
   if (item.old) cell.append(element("code", "", item.old));
@@ -59,7 +59,7 @@ function met(item) {
   return cell;
 }
 
-/** @param {CompilationData} item @param {number} index @param {LineageData} data */
+/** @param {RecompileRow} item @param {number} index @param {LineageData} data */
 function use(item, index, data) {
   const letter = item.calls[index] ?? " ";
   const cell = element("td", `cell ${letter === "?" ? "unknown" : letter.trim()}`);

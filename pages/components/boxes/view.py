@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from core.views.wire import RecompileRow
 from pages.components.exchange import component, message, when_picked
 
 Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]
@@ -93,34 +94,16 @@ class WayData(msgspec.Struct, frozen=True):
     kind: Literal["way"] = "way"
 
 
-class CompilationData(msgspec.Struct, frozen=True):
-    """A line of the tree: a compilation, `depth` levels below the first compilation of its frame.
-
-    `because` is the failed guard; `old` is the value that it expected, `new` the value that it got. `took` is the
-    compile time. `calls` has one letter per call: compiled, failed, used, unknown, or a space.
-    """
-
-    id: str
-    depth: int
-    failed: bool
-    because: str
-    old: str
-    new: str
-    call: str
-    took: str
-    calls: str
-
-
 class LineageData(msgspec.Struct, frozen=True):
     """The message to the browser: a frame's name, a text about all its compilations, and the compilations.
 
-    `calls` are the inputs of each call as text. `legend` names each letter of `CompilationData.calls`; those in
+    `calls` are the inputs of each call as text. `legend` names each letter of `RecompileRow.calls`; those in
     `explained` are listed below the tree.
     """
 
     name: str
     told: str
-    rows: tuple[CompilationData, ...]
+    rows: tuple[RecompileRow, ...]
     calls: tuple[str, ...]
     legend: dict[str, str]
     explained: str

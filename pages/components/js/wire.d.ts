@@ -379,10 +379,10 @@ export interface KeysData {
   keys: string[];
 }
 
-/** A line of the tree: a compilation, `depth` levels below the first compilation of its frame. `because` is the failed
- * guard; `old` is the value that it expected, `new` the value that it got. `took` is the compile time. `calls` has one
+/** A compilation in the tree of its frame, `depth` levels below the first. `because` is the failed guard without its
+ * values: `old` is the value that it expected, `new` the value that it got. `took` is the compile time. `calls` has one
  * letter per call: compiled, failed, used, unknown, or a space. */
-export interface CompilationData {
+export interface RecompileRow {
   id: string;
   depth: number;
   failed: boolean;
@@ -395,12 +395,12 @@ export interface CompilationData {
 }
 
 /** The message to the browser: a frame's name, a text about all its compilations, and the compilations. `calls` are the
- * inputs of each call as text. `legend` names each letter of `CompilationData.calls`; those in `explained` are listed
+ * inputs of each call as text. `legend` names each letter of `RecompileRow.calls`; those in `explained` are listed
  * below the tree. */
 export interface LineageData {
   name: string;
   told: string;
-  rows: CompilationData[];
+  rows: RecompileRow[];
   calls: string[];
   legend: Record<string, string>;
   explained: string;

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 
-import msgspec
 import streamlit as st
 
 from core import CompileJob, Model, Run, Status, samples
 from core.views import fixes as texts
 from core.views.recompiles import RecompilesView, RecompileTree
 from pages import menu
-from pages.components.boxes.view import CompilationData, LineageData, lineage_view
+from pages.components.boxes.view import LineageData, lineage_view
 from pages.components.code.view import code_view
 from pages.gate.visitor import ANOTHERS, may_bring_code, who
 from pages.look.palette import TALL
@@ -71,7 +70,7 @@ def lineage(recompiles: RecompilesView, number: int, tree: RecompileTree, chosen
     picture = LineageData(
         name=tree.name,
         told=tree.summary,
-        rows=msgspec.convert(tree.rows, tuple[CompilationData, ...], from_attributes=True),
+        rows=tree.rows,
         calls=recompiles.calls,
         legend=recompiles.legend,
         explained=recompiles.letters if number == 0 else "",
