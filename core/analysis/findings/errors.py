@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from core.analysis.dynamo.failures import Failure, Phase, failed_phase, phase_of
 from core.analysis.findings.answers import AOT_EAGER, EAGER
-from core.analysis.findings.break_advice import NO_CHANGE, fitting_hints, fix_words, fixes_of_break
+from core.analysis.findings.break_advice import NO_CHANGE, fitting_hints, fix_proposal, fix_words, fixes_of_break
 from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.repairs.claims import Proposal
-from core.analysis.repairs.source import read_code
+from core.analysis.repairs.source import CodeFix, read_code
 from core.base.syntax import expression
 from core.report import Compilation, GraphBreak
 
@@ -27,6 +28,8 @@ OPERATOR = re.compile(r"Higher Order Operator: (\S+)")
 # Higher-order operators that compile their functions without torch.compile, too.
 COMPILES_ITSELF = re.compile(r"\b(?:cond|while_loop|scan|map)(?:_impl)?$")
 OF_DATA = "data-dependent expression"
+# Read of a tensor's value as a number, and torch's id of a branch by a tensor.
+READ, BRANCHING = re.compile(r"\.item\(\)"), "GB0170"
 FIRST_LINE = "return "
 BEFORE_BACKENDS = "Dynamo raised it while it traced{at}, before any backend: no other backend helps."
 EAGER_TOO = "{name} raises it without `torch.compile`, too: it compiles code by itself."
@@ -86,13 +89,18 @@ def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure
     fullgraph = bool(facts.options.get("fullgraph")) and not operator
     if fullgraph:
         words.append(WITHOUT_FULLGRAPH)
-    leave_out = Proposal("torch.compile(model)", compile={"fullgraph": False})
-    return " ".join(filter(None, words)), leave_out if fullgraph else None
+    proposal = Proposal("torch.compile(model)", compile={"fullgraph": False}) if fullgraph else None
+    if OF_DATA in compilation.error and _choices(facts, broken):
+        proposal = fix_proposal(facts, replace(broken, registry_id=BRANCHING))
+    return " ".join(filter(None, words)), proposal
 
 
 def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> str:
     """Return the change of the line; empty if neither a rule nor torch's text has one."""
     if OF_DATA in compilation.error:
+        choice = next(iter(_choices(facts, broken)), None)
+        if choice is not None:
+            return fix_words(choice)
         condition = _condition(broken.code)
         return CHECK.format(condition=condition) if condition else ""
     logical = _with_tensors(broken.code) if _operator(facts, compilation) else ""
@@ -102,6 +110,13 @@ def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> st
     if fixes:
         return fix_words(fixes[0])
     return next((hint for hint in fitting_hints(facts, broken) if not NO_CHANGE.search(hint)), "")
+
+
+def _choices(facts: RunFacts, broken: GraphBreak) -> list[CodeFix]:
+    """Return the fixes for a line that decides by a number that it reads from a tensor."""
+    if not READ.search(broken.code):
+        return []
+    return [fix for fix in fixes_of_break(facts, replace(broken, registry_id=BRANCHING)) if not fix.settings]
 
 
 def _eager_raises(facts: RunFacts, operator: str) -> bool:

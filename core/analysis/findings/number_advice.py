@@ -64,11 +64,11 @@ def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Pr
     """
     last = LAST_NAME.search(name)
     is_argument = ARGUMENT.fullmatch(name) is not None
+    if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
+        return "`dynamic=True` makes it symbolic from the first call.", _dynamic()
     key = key_of(reason.code, last[1]) if last else ""
     if key:
         return (KEY_OF_ARGUMENT if is_argument else KEY).format(key=key, name=name), None
-    if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
-        return "`dynamic=True` makes it symbolic from the first call.", _dynamic()
     if INTEGER_OF_MODULE.name in reason.hint:
         return OF_INTEGERS, _symbolic_integers()
     return (PASS_TENSOR.format(name) if is_argument else STORE_TENSOR), None

@@ -208,7 +208,7 @@ def claim_of(problems: Problems, proposal: Proposal, rank: int = 0) -> Claim | O
 
 def _answer_claim(report: Report, proposal: Proposal, rank: int) -> Claim | Objection:
     """Return the claim that an error or a difference from eager is gone; an objection without either."""
-    if report.error is not None and proposal.compile.get("fullgraph") is False:
+    if report.error is not None and (proposal.repairs or proposal.compile.get("fullgraph") is False):
         return Claim(proposal, "error", (report.error.type,), 1, 0, is_wrong=True, rank=rank)
     compared = results(report)
     if compared is None or compared.outcome not in ("differs", "not comparable") or proposal.job:

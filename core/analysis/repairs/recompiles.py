@@ -21,7 +21,7 @@ def tensor_argument(code: UserCode, name: str) -> CodeFix | None:
     inputs = inputs_of(code, name)
     torch, more = code.with_torch()
     edits = [as_tensor(code, value, torch) for value, _ in inputs]
-    if not edits:
+    if not edits or any(number_at(code, use) for use in _uses_of_parameter(code, name)):
         return None
     return CodeFix(
         f"Pass `{name}` as a tensor.",
@@ -30,6 +30,14 @@ def tensor_argument(code: UserCode, name: str) -> CodeFix | None:
         "may change",
         "If Python code uses the number, such as for a size or an `if`, it must accept a tensor.",
     )
+
+
+def _uses_of_parameter(code: UserCode, name: str) -> Iterator[ast.Name]:
+    """Yield the reads of a parameter in the functions that have it."""
+    for function in (node for node in ast.walk(code.tree) if isinstance(node, (ast.FunctionDef, ast.Lambda))):
+        if any(isinstance(node, ast.arg) and node.arg == name for node in ast.walk(function.args)):
+            names = (node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name)
+            yield from (node for node in names if isinstance(node.ctx, ast.Load))
 
 
 def as_tensor(code: UserCode, value: ast.expr, torch: str) -> Edit:

@@ -3,7 +3,7 @@
 Source: https://github.com/pytorch/pytorch/issues/141964
 Finds: graph breaks at line 19
 Cause: context manager|lock
-Cure: outside|out of|before
+Cure: around the call|outside of the compiled function
 Expects: breaks 0, graphs 1
 """
 

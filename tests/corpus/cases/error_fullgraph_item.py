@@ -2,7 +2,7 @@ r"""`fullgraph=True` turns a number from `.item()` into an error.
 
 Source: https://github.com/pytorch/pytorch/issues/196198
 Finds: not compiled: failed at line 15
-Cause: item
+Cause: tensor's value
 Cure: torch\.where|torch\.cond
 Expects: breaks 0, graphs 1
 Run: --backend eager --fullgraph
