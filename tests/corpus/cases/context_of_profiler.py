@@ -3,7 +3,7 @@
 Source: https://github.com/pytorch/pytorch/issues/116221
 Finds: graph breaks at line 15
 Cause: context manager
-Cure: around the call
+Cure: outside of the compiled function|around the call
 Expects: breaks 0, graphs 1
 """
 

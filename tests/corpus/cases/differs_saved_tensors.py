@@ -4,7 +4,7 @@ Source: https://github.com/pytorch/pytorch/issues/116221
 Run: --backend aot_eager
 Finds: graph breaks at line 26 or not compiled: given up
 Cause: context manager
-Cure: around the call
+Cure: outside of the compiled function|around the call
 Expects: skipped 0, breaks 0
 """
 
