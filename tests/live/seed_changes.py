@@ -60,9 +60,9 @@ CHANGES = {
         "    path = None\n    if path is None:",
     ),
     "S1.16": (
-        "core/commands/backends.py",
-        'stands = f"runs, up to {backend.stops}" if backend.runs else',
-        'stands = "runs" if backend.runs else',
+        "core/views/backend/run.py",
+        'f"runs, up to {backend.stops}" if backend.runs else',
+        '"runs" if backend.runs else',
     ),
     "S1.7": (
         "core/analysis/repairs/calls.py",
