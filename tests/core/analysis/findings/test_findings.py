@@ -130,6 +130,17 @@ CAUSES = {
     "self.scale == 0.5": ("the attribute `self.scale`", "store it in a tensor", False),
     "key == 'attentions'": ("`key` changed value.", "an argument that is neither a tensor", False),
     "self.mode == 'sin'": ("`self.mode` changed value.", "attribute", False),
+    "self.training == True": ("`self.training` is True in some calls", "two compilations are expected", False),
+    "batch['text'] == 'a'": ("`batch['text']` changed value.", "before the call", False),
+    "mask is None": ("`mask` is None in some calls", "such as a mask of ones", False),
+    "power <= 1": ("the number `power` is on the other side", "two compilations are expected", False),
+    "self.scale <= 1.0": ("the attribute `self.scale` is on the other side", "store it in a tensor", False),
+    "___normalize_range_iter(___stack0) == (1, 2, 1)": ("a loop goes on after a graph break", "out of the loop", False),
+    "x.size()[1] == x.size()[0]  # duck sizing added this equality because these variables had the same size 4": (
+        "dimension 1 of `x` is tied to a size",
+        "use_duck_shape = False",
+        False,
+    ),
     "BACKEND_MATCH failure: torch.compile detected different backend callables.": (
         "compiled by two `torch.compile` calls with different backends or options.",
         "Call `torch.compile` once",

@@ -1,13 +1,16 @@
 """The book of causes: each row has a reference, and gives its card for the problem that it describes."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from core.analysis.findings import findings
 from core.analysis.findings.break_advice import corrected_hints
-from core.analysis.findings.finding import KnownCause, known_causes
+from core.analysis.findings.dynamo import BY
+from core.analysis.findings.finding import KnownCause, book, known_causes
 from core.report import Difference, GraphBreak, Place, Report, RunError, Setting
 from tests.support.reports.findings import QUIET, call, failing
 
@@ -90,6 +93,30 @@ def test_a_cause_has_a_reference_and_whole_sentences(row: KnownCause) -> None:
     for text in filter(None, (row.title, row.reason, row.advice)):
         assert text.endswith(".")
         assert text.count("`") % 2 == 0
+
+
+@pytest.mark.parametrize(
+    "row", [*book()["guard"], *book()["break"]], ids=lambda row: (row.get("words") or row["advice"])[:30]
+)
+def test_a_cause_of_a_guard_or_a_break_has_a_reference_and_whole_sentences(row: Mapping[str, Any]) -> None:
+    assert row.get("reference", "https://").startswith("https://")
+    assert row.get("advice", ".").endswith(".")
+    assert row.get("by", "size") in BY
+
+
+LINES = {
+    ("GB0170", "while x.sum() < 9:", "m.py"): "`torch.while_loop`",
+    ("GB0170", "if (x > 0).all():", "m.py"): "`torch.where`",
+    ("GB0098", "torch.manual_seed(3)", "m.py"): "Seed before the call",
+    ("GB0124", "lo = a.item()", "/lib/torch/nn/init.py"): "initializes a weight",
+}
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line[1])
+def test_a_break_gets_the_cure_of_the_book_for_its_line(line: tuple[str, str, str]) -> None:
+    kind, code, file = line
+    broken = GraphBreak("no", "", (), "", kind, Place(file, 3), code, (), ("0/0",))
+    assert LINES[line] in findings(replace(QUIET, graph_breaks=(broken,)))[0].advice
 
 
 @pytest.mark.parametrize("message", ERRORS)

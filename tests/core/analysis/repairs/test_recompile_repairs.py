@@ -57,6 +57,8 @@ LEFT = (
     ("mark_dynamic:y:0", "inputs = a\n"),
     ("tensor_argument:n", "calls = [(a,), (a, 2)]\n"),
     ("tensor_argument:n", "calls = make()\n"),
+    ("tensor_argument:n", "def model(x, n):\n    return x[n + 1]\n\n\ncalls = [(a, 2)]\n"),
+    ("tensor_argument:n", "model = lambda x, n: x[: int(n * 4)]\ncalls = [(a, 0.5)]\n"),
     ("tensor_argument:n", "calls = [(*a, 2)]\n"),
     ("tensor_global:G", "G = 1\nG += 1\n"),
     ("tensor_global:G", "G = compute()\n"),
