@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_repairs_browser import without_inductor
-from tests.support.browser import Server, go, headline, run_id, settle
+from tests.support.browser import NewContext, Server, go, headline, item, opened, run_id, settle, wait_for
+from tests.support.sample import one_in
 
 pytestmark = pytest.mark.browser
 
@@ -18,6 +19,18 @@ FOCUSED = """
     let at = document.activeElement
     while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
     return Boolean(at?.closest(selector) ?? at?.getRootNode().host?.closest(selector))
+}
+"""
+
+
+# True if the selected op is in its view, where the camera comes to rest.
+CHOICE_IN_VIEW = """
+root => {
+    const { camera, choice, viewport } = root.compileboardView
+    const { x, y, w, h } = root.compileboardView.placedOf(choice.id)
+    const [left, top] = [x * camera.k + camera.x, y * camera.k + camera.y]
+    return left >= -1 && top >= -1 && left + w * camera.k <= viewport.clientWidth + 1
+        && top + h * camera.k <= viewport.clientHeight + 1
 }
 """
 
@@ -65,6 +78,37 @@ def test_the_demo_needs_no_mouse(server: Server, transformer: str, page: Page) -
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Cancel").first).to_be_visible()
     expect(page.locator("[data-testid='stAlert']").first).to_contain_text("equal results")
+
+
+@pytest.mark.parametrize("width", one_in(2, [1440, 390]))
+def test_fusion_is_walked_from_its_first_op_to_its_last_and_folded_by_keys(
+    server: Server, transformer: str, new_context: NewContext, width: int
+) -> None:
+    page = new_context(viewport={"width": width, "height": 900}).new_page()
+    view = opened(page, server.link("fusion", run=transformer))
+    settle(page)
+    tab_to(page, ".view")
+    walked = []
+    for _ in range(22):
+        page.keyboard.press("ArrowDown")
+        chosen = view.evaluate("root => root.compileboardView.choice.id")
+        assert chosen not in walked
+        walked.append(chosen)
+        wait_for(lambda: view.evaluate(CHOICE_IN_VIEW))
+    launches = ["n:var_mean", "n:addmm", "n:addmm_1", "n:var_mean_1", "n:addmm_2", "n:addmm_3", "n:add_6"]
+    assert [name for name in walked if name in launches] == launches
+    page.keyboard.press("Escape")
+
+    tab_to(page, ".largest button")
+    page.keyboard.press("Enter")
+    expect(item(view, "g:op13")).to_have_attribute("aria-selected", "true")
+    expect(item(view, "g:op13")).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Enter")
+    expect(item(view, "g:op13")).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press(",")
+    expect(view.locator(".film .number")).to_have_text("8 / 9")
+    page.keyboard.press("Escape")
+    expect(view.locator("[aria-selected='true']")).to_have_count(0)
 
 
 def test_an_exercise_is_solved_without_a_mouse(server: Server, page: Page) -> None:

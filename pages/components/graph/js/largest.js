@@ -49,6 +49,7 @@ export class Largest {
     if (view.film.at !== last) view.film.go(last, true), view.python.report("frame", last);
     for (const id of others) await view.goTo(id, { quiet: true, reveal: false });
     await view.goTo(first, { toMiddle: true });
+    view.root.focus({ preventScroll: true });
     if (!others.length) return;
     view.elsewhere.outline([first, ...others]);
     view.elsewhere.reveal();

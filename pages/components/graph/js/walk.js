@@ -55,7 +55,7 @@ export function edgesAround(graph, picture, placed) {
 }
 
 // The box that an arrow key leads to: the nearest one in its direction, as seen on screen. At the foot of a column, and
-// at its head, the key follows an edge. With `groups`, the nearest hull or group, for which its header stands.
+// at its head, the key follows an edge, not aside into another column. With `groups`, the nearest hull or group, for which its header stands.
 /**
  * @param {Drawing} drawing
  * @param {number} across
@@ -69,25 +69,32 @@ export function walkFrom(drawing, across, down, groups = false) {
   const there = picture.items.filter(({ item, open }) =>
     stage.visible(item) && (groups ? item.g !== undefined && !(film.fusing && isHull(item)) : !open)
   );
-  if (!from) return nearest(there, (placed) => placed.y * 1e4 + placed.x);
+  // The first one in the model's order: columns begin at different heights.
+  if (!from) return nearest(there, ({ item }) => item.i ?? item.from);
   const start = areaOf(from);
   const next = nearest(
     there,
     (placed) => placed === from ? Infinity : distanceTo(start, areaOf(placed), across, down, groups),
   );
-  if (next || !down) return next;
+  if (!down || (next && asideOf(start, areaOf(next), 0) <= LEAST_ASIDE)) return next;
   const { outs, ins } = edgesAround(graph, picture, from);
   const ends = (down > 0 ? outs : ins).flatMap((end) => {
     // The group that has the op at the edge's end.
     const placed = groups && end.item.g === undefined ? picture.open.get(end.gid) : end;
     return placed && placed !== from && stage.visible(placed.item) && (!groups || there.includes(placed)) ? placed : [];
   });
-  return nearest(ends, (placed) => Math.abs(placed.x - from.x));
+  return nearest(ends, (placed) => Math.abs(placed.x - from.x)) ?? next;
 }
 
 /** @param {Placed} placed @returns {Rect} */
 function areaOf({ item, open, x, y, w, h }) {
   return [x, y, x + w, y + (open ? headerOf(item) : h)];
+}
+
+// How far a box is aside from another: in x (0) or in y (1).
+/** @param {Rect} from @param {Rect} to @param {number} axis */
+function asideOf(from, to, axis) {
+  return Math.max(0, to[axis] - from[axis + 2], from[axis] - to[axis + 2]);
 }
 
 // How far a box is in a direction: the gap ahead counts once, a step aside double. Boxes that are mainly aside are out.
@@ -97,7 +104,7 @@ function distanceTo(from, to, across, down, groups) {
   const [near, far] = across ? [0, 2] : [1, 3];
   const [left, right] = across ? [1, 3] : [0, 2];
   const ahead = across + down > 0 ? to[near] - from[far] : from[near] - to[far];
-  const aside = Math.max(0, to[left] - from[right], from[left] - to[right]);
+  const aside = asideOf(from, to, left);
   const middle = Math.abs(to[left] + to[right] - from[left] - from[right]) / 2;
   if (ahead < -TOUCHING || aside > 2 * ahead + LEAST_ASIDE) return Infinity;
   return Math.max(0, ahead) + 2 * aside + middle / 8 + (groups && down && aside ? FARTHER : 0);
