@@ -244,10 +244,8 @@ def text_at(path: Path, offset: int, length: int) -> str:
 
 def _without_tabs(data: bytes) -> str:
     """Remove the tab at the start of each line; only a newline ends a line."""
-    if data.find(b"\n", 0, -1) < 0:
-        return data.removesuffix(b"\n").removeprefix(b"\t").decode("utf-8", "replace")
-    lines = data.removesuffix(b"\n").split(b"\n")
-    return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
+    text = data.removesuffix(b"\n").removeprefix(b"\t").replace(b"\n\t", b"\n")
+    return text.decode("utf-8", "replace")
 
 
 def _trace_record(

@@ -35,7 +35,7 @@ with title_row() as title:
     if script := fx.runnable:
         script_button(partial(view.text, script), fx.edited_script)
     with downloads():
-        text_twin(graph.id, view.text(graph.payload), key="fx")
+        text_twin(graph.id, partial(view.text, graph.payload), key="fx")
         json_twin(graph.id, lambda: view.nodes(graph), key="fx")
 
 page_title(fx.title, help=fx.help, place=title)
