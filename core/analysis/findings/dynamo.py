@@ -126,7 +126,8 @@ def not_compiled(facts: RunFacts) -> Iterator[Finding]:
         yield Finding(
             rule=f"not compiled: {kind}",
             title=f"{words}.",
-            reason=f"`[{first.compilation}]` {first.frame}{at}: {first.reason.rstrip('.')}; {first.consequence}.",
+            reason=f"`[{first.compilation}]` {first.frame}{at}: {first.reason.rstrip('.')}; {first.consequence}."
+            + _why_skipped(facts, first.compilation),
             advice=advice,
             page="recompiles" if kind == "over the limit" else "overview",
             compilation=first.compilation,
@@ -134,6 +135,13 @@ def not_compiled(facts: RunFacts) -> Iterator[Finding]:
             weight="wrong" if kind != "given up" or nothing else "cost",
             proposal=proposal,
         )
+
+
+def _why_skipped(facts: RunFacts, compile_id: str) -> str:
+    """Return why a graph break left a whole frame to eager, as a further sentence; empty if unknown."""
+    compilation = facts.report.compilation(compile_id)
+    error = compilation.error if compilation is not None else ""
+    return next((f" {row['reason']}" for row in book()["skip"] if row["pattern"] in error), "")
 
 
 def _is_own_failure(facts: RunFacts, failure: Failure) -> bool:

@@ -1,11 +1,10 @@
 """A break within a context manager that cannot resume leaves the function to eager.
 
 Source: https://github.com/pytorch/pytorch/pull/147494
-Finds: graph breaks at line 29
+Finds: graph breaks at line 28
 Cause: context manager|with
 Cure: context manager|[Rr]emove
 Expects: breaks 0, graphs 1
-Lacks: explained
 """
 
 import contextlib

@@ -112,6 +112,12 @@ LINES = {
 }
 
 
+@pytest.mark.parametrize("row", book()["skip"], ids=lambda row: row["pattern"])
+def test_a_skipped_frame_says_where_torch_could_not_go_on(row: Mapping[str, Any]) -> None:
+    report = failing("Unsupported", f"no\n\n*** another graph break occurred: ***\n\n{row['pattern']}\n")
+    assert row["reason"] in findings(report)[0].reason
+
+
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line[1])
 def test_a_break_gets_the_cure_of_the_book_for_its_line(line: tuple[str, str, str]) -> None:
     kind, code, file = line
