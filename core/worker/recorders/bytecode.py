@@ -173,7 +173,8 @@ def _python(code: CodeType, depyf: ModuleType) -> tuple[str, str]:
 
 
 MOST_FRAMES = 1_000  #: limit: frames whose reused code is recorded
-CODES: dict[CodeType, None] = {}
+# By identity, as below: a code that Dynamo makes may have constants without a hash, and then has none itself.
+CODES: dict[int, CodeType] = {}
 COMPILED: Counter[str] = Counter()
 
 
@@ -185,8 +186,8 @@ class CodeReuse:
     """
 
     def __init__(self) -> None:
-        self.places: set[tuple[CodeType, int]] = set()
-        self.missed: set[tuple[CodeType, int]] = set()
+        self.places: dict[tuple[int, int], CodeType] = {}
+        self.missed: dict[tuple[int, int], CodeType] = {}
         self._before = _compiled_frames()
 
     @property
@@ -197,7 +198,7 @@ class CodeReuse:
     @property
     def newest(self) -> tuple[str, ...]:
         """Return the last used compilation of each frame."""
-        entries = (cache_entries(code) for code in CODES)
+        entries = (cache_entries(code) for code in CODES.values())
         return tuple(str(found[0].compile_id) for found in entries if found)
 
 
@@ -205,7 +206,7 @@ def met(code: CodeType) -> None:
     """Register the code of a frame that was compiled."""
     COMPILED["frames"] += 1
     if len(CODES) < MOST_FRAMES:
-        CODES[code] = None
+        CODES[id(code)] = code
 
 
 def _compiled_frames() -> tuple[int, int]:
@@ -219,7 +220,7 @@ def watching_reuse() -> Iterator[CodeReuse]:
 
     def searched(is_hit: bool) -> bool:
         caller = sys._getframe(1)
-        (reuse.places if is_hit else reuse.missed).add((caller.f_code, caller.f_lasti))
+        (reuse.places if is_hit else reuse.missed)[id(caller.f_code), caller.f_lasti] = caller.f_code
         return is_hit if others is None else others(is_hit)
 
     others = dynamo_frames.set_guard_complete_hook(searched)

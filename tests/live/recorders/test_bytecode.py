@@ -117,3 +117,8 @@ def test_a_call_that_ends_the_process_leaves_the_listing(run_code: RunCode) -> N
     record = json.loads(load_text(log, said.record))
     assert any(item.op for item in instructions(record["modified"]))
     assert record["decompiler"] == ""
+
+
+def test_rewritten_code_with_a_constant_without_a_hash_ends_no_run(run_code: RunCode) -> None:
+    code = "import torch\n\n\ndef model(x):\n    return sorted([x, -x], key=lambda t: t.sum())[0]\n"
+    assert ended(run_code(f"{code}\n\ninputs = (torch.ones(2),)\n", compile=EAGER)) == ("done", "")
