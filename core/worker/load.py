@@ -46,6 +46,11 @@ Generators = Literal["torch", "numpy"]
 GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
 
 
+def _is_initialized(value: Any) -> bool:
+    """Return True for a module whose `__init__` called that of nn.Module."""
+    return isinstance(value, torch.nn.Module) and "_modules" in vars(value)
+
+
 class ModelCopy:
     """A freshly loaded copy of the user's code: its callable, its calls, its modules.
 
@@ -68,8 +73,8 @@ class ModelCopy:
             vars(self._module).update({name: _widened(value) for name, value in self.values().items()})
 
     def modules(self) -> list[torch.nn.Module]:
-        """Return every nn.Module among the file's globals, including the model."""
-        named = [value for value in vars(self._module).values() if isinstance(value, torch.nn.Module)]
+        """Return every initialized nn.Module among the file's globals, and the model."""
+        named = [value for value in vars(self._module).values() if _is_initialized(value)]
         if isinstance(self.model, torch.nn.Module):
             named.append(self.model)
         return list(dict.fromkeys(named))

@@ -16,12 +16,15 @@ from core.job import Conditions
 from core.job.model import OptionValue
 from tests.support.common_breaks import BREAKS
 from tests.support.hard_breaks import HARD, RECOMPILES
+from tests.support.registry_cases import CASES, OFFERED, RAISE, UNREPORTED
 from tests.support.sample import one_in
 
 pytestmark = pytest.mark.torch
 
 # Breaks with another id in torch's registry since 2.14.
 RENAMED = {"GB0156": "GB4818"} if torch.__version__ >= "2.14" else {}
+# Cases of torch's registry that end without an error, here with inputs that have sizes.
+REGISTRY = [registry_id for registry_id in CASES if registry_id not in RAISE | set(BREAKS) | {"GB0016"}]
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +113,13 @@ def test_a_recompile_is_spared_or_has_no_repair(here: Runner, name: str) -> None
     before = made(here, code)
     assert before.report.recompiles
     assert outcomes(here, code, before) == expected
+
+
+@pytest.mark.skipif(not torch.__version__.startswith("2.13"), reason="the cases are those of torch 2.13")
+@pytest.mark.parametrize("registry_id", one_in(25, REGISTRY))
+def test_what_is_offered_for_a_kind_of_the_registry_is_confirmed(here: Runner, registry_id: str) -> None:
+    code = CASES[registry_id]
+    before = made(here, code)
+    assert registry_id in {found.registry_id for found in before.report.graph_breaks} | UNREPORTED
+    told = {item.partition(":")[0]: outcome for item, outcome in outcomes(here, code, before).items()}
+    assert told == OFFERED.get(registry_id, {})

@@ -68,6 +68,9 @@ IN_BACKWARD = (
     "the hook, with ops that Dynamo traces."
 )
 ON_GPU = "On a GPU the kernel is part of the graph: choose a target, or compile there."
+# Words before a text of torch that nothing here has tried.
+TORCHS = "torch's hint:"
+TORCHS_REASON = "torch's explanation:"
 UNKNOWN_CAUSE = "The page Graph breaks has torch's explanation and the stack."
 # Names that Dynamo gives to arguments of a wrapper with `**kwargs`, and of its own wrapper.
 KEYWORD = re.compile(r"^kwargs\['(\w+)'\]")
@@ -96,8 +99,8 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
         return cure
     hints = fitting_hints(facts, graph_break)
     if not is_library(graph_break.place.file):
-        fallback = DECIDES if _decides(facts, graph_break) else graph_break.explanation or UNKNOWN_CAUSE
-        return next(iter(hints), fallback)
+        why = f"{TORCHS_REASON} {graph_break.explanation}" if graph_break.explanation else UNKNOWN_CAUSE
+        return as_torchs(graph_break, next(iter(hints), "")) or (DECIDES if _decides(facts, graph_break) else why)
     if OPTIMIZER.search(graph_break.place.file) and "graph_break()" in graph_break.reason:
         return OF_OPTIMIZER
     line = users_line(graph_break)
@@ -115,8 +118,10 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
 
 
 def setting_hint(facts: RunFacts, graph_break: GraphBreak) -> str:
-    """Return the first hint of a break that asks for a setting only; empty without one."""
-    return next((hint for hint in fitting_hints(facts, graph_break) if SETTING.search(hint)), "")
+    """Return the first hint of a break that asks for a setting only, named as torch's; empty without one."""
+    return as_torchs(
+        graph_break, next((hint for hint in fitting_hints(facts, graph_break) if SETTING.search(hint)), "")
+    )
 
 
 def known_cure(graph_break: GraphBreak, outranks: bool = False) -> str:
@@ -201,6 +206,11 @@ def fitting_hints(facts: RunFacts, graph_break: GraphBreak) -> list[str]:
         for hint in corrected_hints(graph_break)
         if (fullgraph or not WITHOUT_FULLGRAPH.search(hint)) and not any(name in hint for name in SETTINGS)
     ]
+
+
+def as_torchs(graph_break: GraphBreak, hint: str) -> str:
+    """Return a hint, named as torch's unless it is corrected; empty without a hint."""
+    return f"{TORCHS} {hint}" if hint in graph_break.hints else hint
 
 
 def users_name(facts: RunFacts, reason: Recompile, name: str) -> str:

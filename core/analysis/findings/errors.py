@@ -13,7 +13,14 @@ from dataclasses import replace
 
 from core.analysis.dynamo.failures import Failure, Phase, failed_phase, phase_of
 from core.analysis.findings.answers import AOT_EAGER, EAGER
-from core.analysis.findings.break_advice import NO_CHANGE, fitting_hints, fix_proposal, fix_words, fixes_of_break
+from core.analysis.findings.break_advice import (
+    NO_CHANGE,
+    as_torchs,
+    fitting_hints,
+    fix_proposal,
+    fix_words,
+    fixes_of_break,
+)
 from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.repairs.claims import Proposal
 from core.analysis.repairs.source import CodeFix, read_code
@@ -109,7 +116,7 @@ def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> st
     fixes = sorted(fixes_of_break(facts, broken), key=lambda fix: bool(fix.settings))
     if fixes:
         return fix_words(fixes[0])
-    return next((hint for hint in fitting_hints(facts, broken) if not NO_CHANGE.search(hint)), "")
+    return as_torchs(broken, next((hint for hint in fitting_hints(facts, broken) if not NO_CHANGE.search(hint)), ""))
 
 
 def _choices(facts: RunFacts, broken: GraphBreak) -> list[CodeFix]:

@@ -25,6 +25,7 @@ VARYING = frozenset(
         *("numpy.random", "os.urandom", "os.getpid", "os.times", "os.system", "os.remove", "os.environ.get", "sys"),
         *("open", "input", "next", "iter", "id", "locals", "globals", "setattr", "delattr", "exec", "eval", "print"),
         *("range", "warnings", "enumerate", "zip", "map", "filter", "object", "super", "vars", "dir", "torch.save"),
+        "io",
     )
 )
 FOR_GOOD = "The first result is used forever, for any later arguments."
@@ -142,13 +143,13 @@ def allow_in_graph(code: UserCode, line: str) -> CodeFix | None:
 def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
     """Return a line's calls of functions that are imported, builtin or defined in the file, in order.
 
-    Calls of torch are left out, since Dynamo traces them.
+    Calls of torch are left out, since Dynamo traces them, and of coroutines, which give no result.
     """
     calls = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
     user_calls = [call for call in calls if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
     local = (
         _imported_names(code)
-        | {node.name for node in code.tree.body if isinstance(node, Function)}
+        | {node.name for node in code.tree.body if isinstance(node, ast.FunctionDef)}
         | set(dir(builtins))
     )
     return sorted(

@@ -63,6 +63,8 @@ RULES: dict[str, Rule] = {
 # depend on its arguments.
 LOG = "log"
 OF_A_CALL = (LOG, "hoist", "constant", "allow_in_graph")
+# Of an object's method; a function whose result is no tensor cannot be in the graph.
+OF_A_METHOD = OF_A_CALL[:-1]
 OF_A_CHOICE = ("check", "where", "cond")
 OF_BREAKS: dict[str, tuple[str, ...]] = {
     "GB0007": OF_A_CALL,
@@ -79,7 +81,7 @@ OF_BREAKS: dict[str, tuple[str, ...]] = {
     "GB0124": (*OF_A_CHOICE, "keep_tensor"),
     "GB0147": OF_A_CALL,
     "GB0148": OF_A_CALL,
-    "GB0156": OF_A_CALL,
+    "GB0156": OF_A_METHOD,
     "GB0170": OF_A_CHOICE,
     "GB0179": ("clone",),
     "GB0213": OF_A_CALL,
@@ -88,7 +90,7 @@ OF_BREAKS: dict[str, tuple[str, ...]] = {
     "GB0291": ("eager_only",),
     "GB0296": (LOG,),
     "GB4198": ("clone",),
-    "GB4818": OF_A_CALL,
+    "GB4818": OF_A_METHOD,
 }
 # Kinds of graph break that may be in a library, so that the line of the file that calls it is edited.
 OF_CALLERS = frozenset(

@@ -143,7 +143,7 @@ def test_no_line_of_a_library_is_advised_to_be_edited() -> None:
     library = advice(broken("/venv/lib/python3.11/site-packages/lib/a.py", remove), "graph breaks")
     assert "it is reached from `m.py:9`, `opt.step()`" in library
     assert "Remove" not in library
-    assert advice(broken("/home/me/m.py", remove), "graph breaks") == remove
+    assert advice(broken("/home/me/m.py", remove), "graph breaks") == f"torch's hint: {remove}"
 
 
 def test_a_librarys_line_is_marked_by_its_function_where_the_log_has_no_line_of_the_user() -> None:
@@ -261,9 +261,9 @@ def test_random_numbers_are_drawn_as_eager_draws_them_by_an_option_of_inductor_a
 
 def test_a_hint_to_do_what_the_run_does_is_left_out() -> None:
     report = broken("/home/me/m.py", "Consider using fullgraph=False.", "Use a tensor.")
-    assert advice(report, "graph breaks") == "Use a tensor."
+    assert advice(report, "graph breaks") == "torch's hint: Use a tensor."
     whole = replace(report, setting=Setting(job={"compile": {"fullgraph": True}}))
-    assert advice(whole, "graph breaks") == "Consider using fullgraph=False."
+    assert advice(whole, "graph breaks") == "torch's hint: Consider using fullgraph=False."
 
 
 def test_a_break_without_a_cost_has_no_zeros() -> None:

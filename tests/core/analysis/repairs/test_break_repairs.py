@@ -254,6 +254,17 @@ def test_what_is_called_by_clock_or_chance_is_not_made_once() -> None:
     assert [repair_of(code, f"{rule}:4") for rule in ("hoist", "constant")] == [None, None]
 
 
+def test_a_call_that_gives_a_coroutine_or_a_file_is_no_constant() -> None:
+    code = "import io\nasync def read():\n    return 2\ndef model(x):\n    return x * f(read(), io.StringIO())\n"
+    assert [repair_of(code, f"{rule}:5") for rule in ("hoist", "constant", "allow_in_graph")] == [None] * 3
+
+
+def test_a_function_whose_result_has_an_unsupported_method_is_not_put_into_the_graph() -> None:
+    code = "import torch\nimport lib\ndef model(x):\n    return lib.f(x).wait()\n"
+    ids = [[repair.id for repair in repairs_of_break(code, stopped(kind, 4), FILE)] for kind in ("GB0156", "GB0007")]
+    assert ids == [[], ["allow_in_graph:4"]]
+
+
 PRINTS = "import torch\n\n\ndef model(x):\n    print('a', size)\n    return x\n"
 PRINTED = "builtin print [<class 'torch._dynamo.variables.{0}'>, <class 'torch._dynamo.variables.{1}'>] False"
 
