@@ -22,7 +22,7 @@ from core.analysis.work import (
     working_ops,
 )
 from core.base import words as fmt
-from core.graph.fusion import fusion_model
+from core.graph.fusion import NO_SHARED_DATA, fusion_model
 from core.graph.fx import source_path
 from core.graph.launches import (
     EAGER_STEP,
@@ -55,9 +55,10 @@ MOST_REMOVED = 8  #: removed ops that are named
 MOST_TITLE_CHARS = 140  #: characters of the title of a node after fusion
 MOST_BETWEEN = 4  #: launches that are named between two others
 # Beginning of a reason of torch, and what it means.
+INTERMEDIATE = "intermediate nodes"
 MEANINGS = {
-    "intermediate nodes": "Others between them need a result of the first, and the second needs theirs.",
-    "no shared data": "No access of one is an access of the other: same buffer, same part, same order.",
+    INTERMEDIATE: "Others between them need a result of the first, and the second needs theirs.",
+    NO_SHARED_DATA: "No access of one is an access of the other: same buffer, same part, same order.",
     "memory deps did not match": "The second reads the first's result in another order than the first writes it.",
     "numel/rnumel mismatch": "Their loops have different sizes.",
     "invalid loop order": "No order of loops fits both.",
@@ -148,10 +149,14 @@ class FusionView:
         return schedule_name(self.schedule)
 
     @property
+    def graph(self) -> FxGraph | None:
+        """The graph that has the schedule's FX nodes; None if it was not recorded."""
+        return self.compilation.lowered(self.schedule.direction)
+
+    @property
     def graph_id(self) -> str:
-        """Id of the graph that has the schedule's FX nodes; empty if it was not recorded."""
-        graph = self.compilation.lowered(self.schedule.direction)
-        return graph.id if graph is not None else ""
+        """Id of that graph; empty if it was not recorded."""
+        return self.graph.id if self.graph is not None else ""
 
     @property
     def title(self) -> str:
@@ -262,8 +267,9 @@ class FusionView:
         nodes = {node.name: node for node in self.schedule.after}
         reasons = refusal_reasons(self.schedule, nodes[left], nodes[right])
         recorded = tuple((number, self._with_ops(reason)) for number, reason in reasons.recorded)
-        shared = _shared_words(reasons.shared, bool(reasons.because))
-        between = nodes_between(self.schedule, nodes[left], nodes[right]) if recorded else ()
+        begins = [begin for _, reason in recorded for begin in MEANINGS if reason.startswith(begin)]
+        shared = _shared_words(reasons.shared, bool(reasons.because), NO_SHARED_DATA in begins)
+        between = nodes_between(self.schedule, nodes[left], nodes[right]) if INTERMEDIATE in begins else ()
         names = list(dict.fromkeys(self._launch_words(node) for node in between))
         more = f" and {fmt.number(len(names) - MOST_BETWEEN)} more" if len(names) > MOST_BETWEEN else ""
         return FusionRefusal(self._with_ops(reasons.because), recorded, shared, ", ".join(names[:MOST_BETWEEN]) + more)
@@ -390,17 +396,19 @@ def schedule_name(schedule: Schedule) -> str:
     return f"{name}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else name
 
 
-def _shared_words(shared: Mapping[str, int], is_explained: bool) -> str:
+def _shared_words(shared: Mapping[str, int], is_explained: bool, is_apart: bool) -> str:
     """Return a sentence about the shared buffers (bytes by name).
 
     Their bytes are an upper bound on the traffic that a fusion saves. The bound is left out if the nodes' kinds already
-    explain why the nodes were not fused.
+    explain why the nodes were not fused, or if no access of one is an access of the other.
     """
     size = sum(shared.values())
     if not shared:
         return "They share no buffer."
     if not size:
         return "They share memory, but neither reads or writes it."
+    if is_apart:
+        return f"Both access {fmt.bytes_(size)} of the same buffers, but other parts or in another order."
     bound = "" if is_explained else ": fusing could save at most this much traffic (a bound, not a measurement)"
     return f"They share {fmt.bytes_(size)} of buffers{bound}."
 

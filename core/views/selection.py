@@ -114,10 +114,15 @@ class SameOp:
             if not is_by_line or all(of.values()):
                 yield from self.lowered[direction]
 
-    def in_fusion(self, picture: GraphView) -> str | None:
-        """Return the id of the op in a drawing of fusion; None if the drawing lacks it."""
-        nodes = (f"n:{name}" for names in self.lowered.values() for name in names)
-        ids = (self.id.item, *nodes, *(f"k:{kernel}" for kernel in self.kernels))
+    def in_fusion(self, picture: GraphView, graph: FxGraph | None) -> str | None:
+        """Return the id of the op in a drawing of the fusion of a graph; None if the drawing lacks it.
+
+        Forward and backward have nodes of the same names, which are other ops.
+        """
+        is_own = graph is None or graph.id == self.id.graph
+        names = self.lowered.get(graph.direction, ()) if graph is not None else ()
+        nodes, kernels = (f"n:{name}" for name in names), (f"k:{kernel}" for kernel in self.kernels)
+        ids = (*((self.id.item,) if is_own else ()), *nodes, *kernels)
         return next((item for item in ids if picture.find(item) is not None), None)
 
 

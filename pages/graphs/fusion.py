@@ -49,7 +49,7 @@ url.write(url.FUSION)
 page_title(fusion.title, help=fusion.help, place=title)
 same = url.state_of(url.SAME)
 if same is not None:
-    url.set_state(url.PART, same.in_fusion(fusion_drawn(view, index).graph.view))
+    url.set_state(url.PART, same.in_fusion(fusion_drawn(view, index).graph.view, fusion.graph))
 place = stage()
 with place.container(key="drawing"):
     selected = draw_fusion(view, index, fusion) if shape == VIEWS[0] else draw_both(view, index, fusion)

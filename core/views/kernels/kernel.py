@@ -76,6 +76,7 @@ NOT_GENERATED: tuple[PageBlock, ...] = (
     Text(spans("Extern kernels are library functions, whose code is not available.")),
 )
 # Kernels whose code is in the outputs that have the code of all kernels.
+MOST_PLACES = 8  #: lines of other files beside a kernel's own file
 MOST_CODES = 40  #: limit: kernels with code in an HTML file, and in a page as text
 
 
@@ -234,6 +235,15 @@ class KernelView:
     def line_in(self, path: str, nodes: Mapping[str, FxNode], op: str = "") -> int | None:
         """Return the line of a file where to begin, that of an op or of most ops; None without one."""
         return most_called_line(self.kernel, path, nodes, op) or min(self.lines_in(path, nodes), default=None)
+
+    def elsewhere(self, path: str, nodes: Mapping[str, FxNode]) -> str:
+        """Return the lines of other files that called the kernel's ops, as Markdown; empty without one."""
+        sources = [nodes[name].source for name in self.kernel.origins if name in nodes]
+        others = {
+            (place.file, place.line): place.short for place in sources if place is not None and place.file != path
+        }
+        places = [code(others[at], LONGEST_LINE) for at in sorted(others)]
+        return f"Other files: {fmt.first_of(places, MOST_PLACES)}." if places else ""
 
     def origins(self, nodes: Iterable[str]) -> list[str]:
         """Return the names of the FX nodes that became this kernel, in the order of `nodes`."""

@@ -176,7 +176,8 @@ def stop_picture(of: RunView, page: str) -> bool:
     selected, same = url.selected(), url.state_of(url.SAME)
     if page == menu.FUSION.name and fusion_schedules(compilation) and stages.first.calls <= GraphStages.most_ops:
         picture = fusion_drawn(view, 0)
-        selected = same.in_fusion(picture.graph.view) if selected and same is not None else None
+        graph = compilation.lowered(fusion_schedules(compilation)[0].direction)
+        selected = same.in_fusion(picture.graph.view, graph) if selected and same is not None else None
     elif graph is not None and 0 < graph.calls <= GraphStages.most_ops:
         picture = fx_drawn(view, graph)
     else:

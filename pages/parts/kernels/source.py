@@ -14,7 +14,7 @@ from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import SHORT, TALL
 from pages.look.text import LONGEST_NAME, code, plain
-from pages.parts.code import line_prefix, output_code, recorded_files, user_code
+from pages.parts.code import line_prefix, output_code, places_of, recorded_files, user_code
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
 from pages.session.shown import View
@@ -72,7 +72,7 @@ def _linked(kernel: Kernel) -> int:
 
 
 def user_lines(view: View, kernel: Kernel, *, op: str = "", selects: bool = True) -> None:
-    """Draw the file with most of the kernel's lines, coloured by kernel, and the kernel's FX nodes.
+    """Draw the file of an op or of most of the kernel's lines, coloured by kernel, and the kernel's FX nodes.
 
     With `selects`, the line of the op `op`, or of most ops, is selected initially. Use False beside the whole output
     code, which is already scrolled to the kernel: the selection would scroll it to the first kernel of the line.
@@ -81,12 +81,15 @@ def user_lines(view: View, kernel: Kernel, *, op: str = "", selects: bool = True
     nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
     shown = views.KernelView(view.report, view.compilation, kernel)
     recorded = recorded_files(view, [nodes[name] for name in shown.origins(nodes)])
-    path = next(iter(recorded), shown.source_path)
+    own = [place.file for place in places_of(nodes[op])[-1:]] if op in nodes else []
+    path = next(iter([*(file for file in own if file in recorded), *recorded]), shown.source_path)
     user = _coloured(view, kernel, nodes, path)
     if user is not None:
         line = shown.line_in(path, nodes, op)
         first = f"{line_prefix(view, path)}:{line}" if line and selects else None
         code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=first)
+        if elsewhere := shown.elsewhere(path, nodes):
+            st.caption(elsewhere)
     else:
         st.caption(SourceView.no_code)
         for frame in kernel.stacks[:20]:

@@ -86,6 +86,17 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
     assert fusion.refusals == [r"24 × intermediate nodes between node1 \& node2"]
 
 
+def test_buffers_that_are_read_in_another_order_promise_no_saving() -> None:
+    log = TRACES / "target_h100" / "trace.log"
+    report = recorded_report(log)
+    compilation = report.compilations[0]
+    view = FusionView(report, compilation, compilation.schedules[1], reader(log, compilation))
+    refusal = view.refusal("op0_op1", "op4")
+    assert refusal is not None
+    assert refusal.shared == "Both access 2.56 kB of the same buffers, but other parts or in another order."
+    assert refusal.between == ""
+
+
 def test_the_kinds_of_two_nodes_explain_a_refusal_with_their_ops(fusion: FusionView) -> None:
     assert fusion.refusal("op4", "op16") == FusionRefusal(
         "op4 (addmm) is an extern kernel: nothing can be fused into a library call.",

@@ -1,11 +1,13 @@
 """The selected op at all stages of a compilation, and the part of it that a page shows."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from core import Run, open_report, side_of_run
 from core.report import Compilation
+from core.views.fusion import FusionView
 from core.views.selection import OpId, SelectedOp
 from tests.support.homes import add_scenario
 
@@ -61,6 +63,29 @@ def test_the_id_of_an_op_names_its_compilation_graph_and_item(training: tuple[Ru
     assert str(op.id) == f"0/0 {FORWARD} {selected}"
     assert op.id == OpId("0/0", FORWARD, selected)
     assert op.id.query == {"compilation": "0/0", "of": FORWARD, "select": selected}
+
+
+def test_an_op_of_forward_is_no_op_of_the_same_name_in_the_fusion_of_backward(
+    training: tuple[Run, Compilation],
+) -> None:
+    run, compilation = training
+    report, nodes = open_report(run), side_of_run(run).nodes
+    views = [FusionView(report, compilation, each, partial(nodes, compilation)) for each in compilation.schedules]
+    forward, backward = ((view.picture, view.graph) for view in views)
+
+    launch = find(training, "g:op0", FORWARD).op
+    assert launch.in_fusion(*forward) == "g:op0"
+    assert launch.in_fusion(*backward) != "g:op0"
+    assert backward[0].find("g:op0") is not None
+    both = {node.name for node in nodes(compilation, forward[1])} & {
+        node.name for node in nodes(compilation, backward[1])
+    }
+    own = [name for name in sorted(both) if backward[0].find(f"n:{name}") is not None]
+    ops = [find(training, f"n:{name}", FORWARD).op for name in own]
+    assert own
+    for op in ops:
+        found = op.in_fusion(*backward)
+        assert found is None or found.startswith("k:") or found.removeprefix("n:") in op.lowered["backward"]
 
 
 def test_what_no_graph_has_is_no_op(training: tuple[Run, Compilation]) -> None:
