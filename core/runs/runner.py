@@ -40,7 +40,7 @@ from core.runs.status import State
 from core.runs.store import Run, Store
 from core.runs.stored import add_profile
 from core.runs.tools.tasks import Request, create, task_for, tool_run
-from core.runs.trials import GONE, Prover, create_trial
+from core.runs.trials import GONE, POLL_S, OtherRuns, Prover, create_trial
 
 TOOLS_AT_ONCE = 2
 TORCH = "torch"
@@ -99,6 +99,7 @@ class Runner:
         self._jobs, self._tools, self._trials = self._lanes = (
             Lane(parallel, nodes), Lane(TOOLS_AT_ONCE, nodes), Lane(1, nodes)
         )  # fmt: skip
+        self._others = OtherRuns(self.store)
         self.prover = Prover(self._try_job, self.admit, self._is_idle, tried_kinds() if tries else ())
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
@@ -217,9 +218,9 @@ class Runner:
     def _enqueue(self, lane: Lane, assignment: Assignment) -> None:
         with self._lock:
             lane.add(assignment)
-        self._advance_in_background()
         if lane is not self._trials:
             self._end_trials()
+        self._advance_in_background()
 
     def try_fixes(self, run: Run, together: bool = False) -> None:
         """Queue the trials of a run's fixes that were not made; raises JobError if it may not run here.
@@ -248,9 +249,11 @@ class Runner:
         fitted, by = self.limits.fitted(replace(job, time_limit_s=min(job.time_limit_s, limit_s))), run.status().by
         trial = create_trial(self.store, run, fitted, by)
         self._enqueue(self._trials, assigned(trial, fitted, by))
-        if not self._is_idle():
-            self._end_trials()
-        if self.wait(trial).status().state not in GONE:
+        while trial.status().live:
+            if not self._is_idle():
+                self._end_trials()
+            time.sleep(POLL_S / 2)
+        if trial.status().state not in GONE:
             return trial
         remove(trial.path)
         return None
@@ -265,9 +268,11 @@ class Runner:
             self.engine.end_turn(of.run)
 
     def _is_idle(self) -> bool:
-        """Return True if no run and no tool of this server is queued or executes."""
+        """Return True if no run and no tool is queued or executes, in any process with this home."""
         with self._lock:
-            return not any(lane.going or any(lane.queue) for lane in (self._jobs, self._tools))
+            if any(lane.going or any(lane.queue) for lane in (self._jobs, self._tools)):
+                return False
+        return not self._others.are_live()
 
     def _end_trials(self, of: Run | None = None) -> None:
         """End the trial that is queued or executes, if it is one of a run; by default any trial."""

@@ -4,12 +4,15 @@
      /trials/*/       the directory of a trial while it executes, as any run's
 
 Trials start by themselves when a run has ended whose model kind is in `kinds`; for any other run, at a request.
-A submission ends the trial that executes; it is repeated once nothing else runs.
+A submission, also in another process with the same home, ends the trial that executes; it is repeated once nothing
+else runs.
 """
 
 from __future__ import annotations
 
 import contextlib
+import heapq
+import os
 import secrets
 import threading
 import time
@@ -26,13 +29,11 @@ from core.analysis.repairs.claims import (
     Claim,
     Objection,
     Proof,
-    Proposal,
     WhyNot,
     behaviour_changes,
     claims,
     counts,
     is_better,
-    joined,
     ladder,
     left_over,
     next_round,
@@ -41,6 +42,7 @@ from core.analysis.repairs.claims import (
     untried,
 )
 from core.analysis.repairs.offers import repaired
+from core.analysis.repairs.source import Proposal, joined
 from core.analysis.repairs.trials import TrialSide
 from core.analysis.results import results
 from core.base.errors import CompileboardError, JobError, StoreError
@@ -60,6 +62,8 @@ LEAST_TRIAL_S = 2.0
 ROUNDS_S, MOST_ROUND_TRIALS = 60.0, 40  #: limit: seconds and trials to apply all fixes
 TRIES, AGAIN_S = 5, 1.0  #: starts of a trial that submissions end, and seconds between two
 POLL_S = 0.1
+MOST_LOOKED = 8  #: newest runs among which those of other processes are looked for
+SETTLED_S = 1.0  # after a change of the directory of runs, until its last run has its status
 SOON_S = 5.0  # between the end of a run and the start of its trials
 GONE = ("cancelled", "interrupted")
 TryJob = Callable[[Run, CompileJob, float], Run | None]
@@ -140,7 +144,7 @@ class Bench:
         self.job, self.report, self.left_s, self.made = job, open_report(run), seconds, 0
         self.side = TrialSide(self.report, _code(run, job), source_path(self.report))
         self._execute, self.most = execute, most
-        self._bases: dict[str, TrialSide | None] = {job.compile.backend: self.side}
+        self._bases: dict[str, TrialSide | None] = {}
 
     @property
     def has_room(self) -> bool:
@@ -157,7 +161,10 @@ class Bench:
         return attempt
 
     def base(self, backend: str) -> TrialSide | None:
-        """Return the unchanged run on a backend; None if it failed, or was not made."""
+        """Return the unchanged run on a backend; None if it failed, or was not made.
+
+        On the run's own backend, it is the second one: what differs from the run is not repeatable.
+        """
         if backend not in self._bases:
             attempt = self.attempt(trial_job(self.job, backend))
             if attempt is None:
@@ -166,10 +173,13 @@ class Bench:
         return self._bases[backend]
 
     def proof(self, claim: Claim) -> Proof | None:
-        """Return the proof of a claim on the cheapest backend whose base reproduces the run; None if stopped."""
+        """Return the proof of a claim on the cheapest backend whose base reproduces the run.
+
+        Without such a backend, the run is not repeatable; None if the trials were stopped.
+        """
         for backend in ladder(claim, self.job):
             base = self.base(backend)
-            if base is None and not self.has_room:
+            if base is None and backend not in self._bases:
                 return None
             if base is None or not reproduces(self.side, base, claim):
                 continue
@@ -181,7 +191,7 @@ class Bench:
                 reason = attempt.reason
                 return Proof(key, "failed", claim.measure, backend, reason=reason, took_s=took_s, words=words)
             return prove(claim, base, attempt.side, backend, attempt.took_s)
-        return None
+        return untried(claim, "not repeatable")
 
 
 class Rounds:
@@ -276,6 +286,38 @@ def claims_of(bench: Bench, output: str = "") -> tuple[Claim | Objection, ...]:
     """Return the claims of a run, with those of its findings."""
     found = findings(bench.report, output, bench.side.text)
     return claims(bench.side, bench.job, [finding.proposal for finding in found if finding.proposal is not None])
+
+
+class OtherRuns:
+    """Runs that other processes with the same home queued or execute, among the newest runs.
+
+    The directory of runs is listed only if it changed.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._listed_ns = store, 0
+        self._names: list[str] = []
+
+    def are_live(self) -> bool:
+        """Return True if a run is queued or executes; a log that is followed does neither."""
+        try:
+            changed_ns = self._store.runs_dir.stat().st_mtime_ns
+            if changed_ns != self._listed_ns:
+                is_settled = time.time_ns() - changed_ns > SETTLED_S * 1e9
+                self._listed_ns = changed_ns if is_settled else 0
+                self._names = heapq.nlargest(MOST_LOOKED, os.listdir(self._store.runs_dir))
+        except OSError:
+            return False
+        if self._listed_ns:
+            self._names = [name for name in self._names if self._is_live(name)]
+        return any(map(self._is_live, self._names))
+
+    def _is_live(self, name: str) -> bool:
+        try:
+            status = self._store.open(name).standing()
+        except CompileboardError:
+            return False
+        return status.live and status.kind != "log"
 
 
 class Prover:

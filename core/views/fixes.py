@@ -20,7 +20,7 @@ from core.analysis.repairs.offers import (
     together,
     together_diff,
 )
-from core.analysis.repairs.source import Repair
+from core.analysis.repairs.source import DYNAMIC_SIZES, Proposal, Repair, proposal_of
 from core.analysis.repairs.trials import Remainder, Trial, TrialOutcome, TrialSide, trial
 from core.analysis.speed import Speed
 from core.analysis.verdict import verdict
@@ -60,7 +60,7 @@ OFFER, OFFER_ALL, ORIGINAL = "offer", "offer-all", "original-run"
 
 NO_CODE = "No fix: the log does not contain the code."
 NO_RULE = "No automatic fix for this line. torch's hints say what to change by hand."
-DYNAMIC = claims.DYNAMIC_SIZES.words
+DYNAMIC = DYNAMIC_SIZES.words
 NOT_COMPARED = "not compared"
 LISTED = 8
 
@@ -246,18 +246,18 @@ class FixesView:
         return self._not_refuted(repairs_of_recompile(self.source, self.report, recompile, file_calls))
 
     def _not_refuted(self, repairs: Iterable[Repair]) -> tuple[Repair, ...]:
-        return tuple(repair for repair in repairs if not self._is_refuted(claims.proposal_of([repair])))
+        return tuple(repair for repair in repairs if not self._is_refuted(proposal_of([repair])))
 
-    def _is_refuted(self, proposal: claims.Proposal) -> bool:
+    def _is_refuted(self, proposal: Proposal) -> bool:
         claim = self._claims.get(proposal.key)
         return isinstance(claim, claims.Objection) and claim.reason in REFUTED
 
     def _fix(self, repair: Repair) -> Fix:
-        edit, proposal = repair.fix, claims.proposal_of([repair])
+        edit, proposal = repair.fix, proposal_of([repair])
         fix = Fix(edit.words, edit.why, edit.doubt, repair.diff, self._trial_job(proposal))
         return self._with_proof(fix, proposal)
 
-    def _with_proof(self, fix: Fix, proposal: claims.Proposal) -> Fix:
+    def _with_proof(self, fix: Fix, proposal: Proposal) -> Fix:
         claim = self._claims.get(proposal.key)
         words = claim_words(claim, self._function) if isinstance(claim, claims.Claim) else ""
         proof = self._shown.get(proposal.key)
@@ -281,20 +281,20 @@ class FixesView:
         names = "; ".join((first, *(words[:1].lower() + words[1:] for words in others)))
         doubts = " ".join(dict.fromkeys(repair.fix.doubt for repair in stacked if repair.fix.doubt))
         name = f"All {fmt.count(len(stacked), 'fix', 'fixes')} together."
-        job = self._trial_job(claims.proposal_of(stacked))
+        job = self._trial_job(proposal_of(stacked))
         return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
 
-    def _trial_job(self, proposal: claims.Proposal) -> CompileJob | None:
+    def _trial_job(self, proposal: Proposal) -> CompileJob | None:
         """Return the job with a change; None if the job may not run again here."""
         return replace(proposal.applied(self.again), repairs_of=self.run_id) if self.again else None
 
     def _dynamic(self, recompile: Recompile) -> tuple[Fix, ...]:
         """Return the fix `dynamic=True`, if it avoids this recompile; empty if the job has it already."""
-        if not dynamic_spares(self.report, recompile) or self._is_refuted(claims.DYNAMIC_SIZES):
+        if not dynamic_spares(self.report, recompile) or self._is_refuted(DYNAMIC_SIZES):
             return ()
         reason = "Sizes and numbers are symbolic from the first call. A dynamic graph may be slower than a static one."
-        fix = Fix(f"Compile with `{DYNAMIC}`.", reason, "", "", self._trial_job(claims.DYNAMIC_SIZES))
-        return (self._with_proof(fix, claims.DYNAMIC_SIZES),)
+        fix = Fix(f"Compile with `{DYNAMIC}`.", reason, "", "", self._trial_job(DYNAMIC_SIZES))
+        return (self._with_proof(fix, DYNAMIC_SIZES),)
 
 
 def _proven_first(fixes: Iterable[Fix]) -> tuple[Fix, ...]:

@@ -17,7 +17,7 @@ from core.analysis.dynamo.failures import failed_phase, failures
 from core.analysis.findings import FIRST, Finding, findings
 from core.analysis.findings.calls import printed_lines
 from core.analysis.numerics import bisection_words, cure_words, minified_words, nan_words
-from core.analysis.repairs.claims import Proof
+from core.analysis.repairs.claims import Proof, cures
 from core.analysis.results import results
 from core.analysis.verdict import doubts, records_dynamo, verdict
 from core.analysis.work import lowered_ops
@@ -57,6 +57,9 @@ __all__ = ["FindingView", "OutcomeView", "OverviewView"]
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 # Phases of torch.compile before Inductor, and eager itself.
 FIRST_PHASES = ("eager", "capture", "AOTAutograd")
+# Findings that an option of Inductor may cure.
+CURED = ("results differ", "not compiled: failed", "raised at run time")
+CURE = "Use `{change}`, which changes the part of Inductor at fault."
 FAULTS = ("failed", "crashed", "timed out", "out of memory")
 MOST_FAILURES = 5  #: limit: failures listed on *Overview*
 # Parts of torch's messages that differ between equal failures: temporary paths and addresses.
@@ -346,8 +349,17 @@ class OverviewView:
         shown = {proof.key: proof for proof in self.proofs}
         return tuple(
             FindingView(finding, shown.get(finding.proposal.key) if finding.proposal else None)
-            for finding in findings(self.report, self.output, self.source)
+            for finding in map(self._cured, findings(self.report, self.output, self.source))
         )
+
+    def _cured(self, finding: Finding) -> Finding:
+        """Return a finding of an error or wrong results with the cure that a trial proved, if there is one."""
+        if finding.rule not in CURED:
+            return finding
+        job, proven = self.report.setting.job or {}, {proof.key for proof in self.proofs if proof.is_proven}
+        known = cures((job.get("compile") or {}).get("options") or {}, str(job.get("device", "cpu")))
+        cure = next((each for each in known if each.key in proven), None)
+        return replace(finding, advice=CURE.format(change=cure.words), proposal=cure) if cure is not None else finding
 
     @property
     def guilty_line(self) -> str:

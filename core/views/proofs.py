@@ -10,6 +10,7 @@ from typing import ClassVar
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.repairs import claims
 from core.analysis.repairs.offers import applied_diff
+from core.analysis.repairs.source import joined
 from core.base import words as fmt
 from core.job.checks import MAX_REPAIRS
 from core.runs.store import Run
@@ -30,7 +31,10 @@ WHY_NOT: dict[claims.WhyNot, str] = {
     "other claims first": "more expensive problems came first",
     "another is proven": "another fix of this problem is proven",
     "ended": "the trials were stopped",
+    "not repeatable": "the unchanged code showed other graph breaks, recompiles, errors or results when it ran again",
 }
+# Seconds and share of compiling that a trial must save, so that it is no noise.
+CLEARLY_S, CLEARLY = 0.5, 0.3
 # Refusals that the run itself gives: the fix would have no effect.
 REFUTED: tuple[claims.WhyNot, ...] = ("is set", "differs by instance")
 
@@ -40,12 +44,14 @@ def claim_words(claim: claims.Claim, function: str = "") -> str:
 
     `function` is the only function that was recompiled, empty for several.
     """
+    more = f" and {fmt.number(len(claim.subjects) - 1)} more" if len(claim.subjects) > 1 else ""
     if claim.measure == "results":
-        return "results as eager's"
+        return f"{claim.subjects[0] if claim.subjects else 'results'}{more} as eager's"
+    if claim.measure == "guards":
+        return f"guards of a call {fmt.number(claim.before)} → at most {fmt.number(claim.after)} µs"
     if claim.measure == "error":
         return f"no `{claim.subjects[0]}`"
     fallen = f"{fmt.number(claim.before)} → {fmt.number(claim.after)}"
-    more = f" and {fmt.number(len(claim.subjects) - 1)} more" if len(claim.subjects) > 1 else ""
     if claim.measure == "graph breaks":
         return f"graph breaks {fallen}, none at {claim.subjects[0]}{more}"
     of = f" of `{function}`" if function else ""
@@ -88,7 +94,16 @@ def _shown_words(proof: claims.Proof) -> str:
     is_counted = proof.measure in ("graph breaks", "recompiles")
     wanted = f" instead of {fmt.number(proof.target)}" if proof.outcome == "partly" and changes and is_counted else ""
     gone = "no error" if proof.measure == "error" else ""
-    return ", ".join(filter(None, (gone, f"{changes}{wanted}", *_result_words(proof))))
+    return ", ".join(filter(None, (gone, f"{changes}{wanted}", *_time_words(proof), *_result_words(proof))))
+
+
+def _time_words(proof: claims.Proof) -> Iterator[str]:
+    """Yield the time of guards for a claim about it, and clearly fewer seconds of compiling."""
+    if proof.measure == "guards":
+        yield f"guards of a call {fmt.number(proof.guards[0])} → {fmt.number(proof.guards[1])} µs"
+    before, after = proof.compile_s
+    if after and before - after > max(CLEARLY_S, CLEARLY * before):
+        yield f"compiling {fmt.duration_s(before)} → {fmt.duration_s(after)}"
 
 
 def _changes(proof: claims.Proof, worse: bool) -> Iterator[str]:
@@ -184,7 +199,7 @@ class AppliedView:
     @property
     def diff(self) -> str:
         """All edits of the file as a unified diff; empty if only settings change, or for too many edits."""
-        steps = [claims.joined(changes).repairs for changes in self.fixes.rounds]
+        steps = [joined(changes).repairs for changes in self.fixes.rounds]
         is_short = sum(map(len, steps)) <= MAX_REPAIRS
         return applied_diff(self.source, [step for step in steps if step]) if is_short else ""
 

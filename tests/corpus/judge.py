@@ -19,8 +19,9 @@ from typing import Any
 
 from core import CompileJob, Model, Run, Runner, open_report
 from core.analysis.findings import FIRST, Finding, findings
-from core.analysis.repairs.claims import Claim, Proposal, claims
+from core.analysis.repairs.claims import Claim, claims
 from core.analysis.repairs.offers import repaired
+from core.analysis.repairs.source import Proposal
 from core.analysis.repairs.trials import TrialSide
 from core.graph.fx import source_path
 from core.job import add_job_options, job_of

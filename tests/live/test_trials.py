@@ -10,7 +10,9 @@ from core.analysis.repairs.claims import RunTrials, counts
 from core.commands.main import main
 from core.commands.output import OK
 from core.runs.stored import TRIALS, read_trials
+from core.views.overview import OverviewView
 from core.views.proofs import AppliedView, proof_words
+from tests.live.test_bisection import WRONG_LOWERING
 
 pytestmark = pytest.mark.torch
 
@@ -106,6 +108,17 @@ def test_a_fix_of_a_print_is_proven_with_equal_results(here: Runner) -> None:
     assert proof_words(proofs["print_op:6:x"]) == "Tried: graph breaks 1 → 0, results same (backend `eager`)."
     assert proofs["eager_only:6"].why == "changes behaviour"
     assert [found.id for found, _ in here.store.list()] == [run.id]
+
+
+def test_a_wrong_lowering_is_cured_by_an_option_that_a_trial_proves(here: Runner) -> None:
+    run = made(here, CompileJob(Model("code", WRONG_LOWERING), measure=False))
+    here.try_fixes(run)
+    proven = [proof for proof in shown(here, run).proofs if proof.is_proven]
+    assert [proof_words(proof) for proof in proven] == ["Tried: results same (backend `inductor`)."]
+    cards = OverviewView(open_report(run), proofs=read_trials(run).proofs).findings
+    (card,) = [card for card in cards if card.finding.rule == "results differ"]
+    assert card.finding.proposal is not None
+    assert (card.proof, card.finding.proposal.words) == (proven[0], proven[0].words)
 
 
 def test_a_submission_ends_a_real_trial_within_a_second(here: Runner) -> None:

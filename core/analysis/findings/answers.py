@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from core.analysis.backend import backend_problems, problem_words
 from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
 from core.analysis.numerics import bisection_words, cure_words
-from core.analysis.repairs.claims import Proposal, with_options
+from core.analysis.repairs.source import Proposal, with_options
 from core.analysis.results import Results, difference_words, results_words
 from core.base.syntax import NOT_READ, expression, module
 from core.base.words import agree, count, number

@@ -17,9 +17,16 @@ from core.analysis.dynamo.recompiles import local_names
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_advice
 from core.analysis.findings.finding import RunFacts, book, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, makes_classes
-from core.analysis.repairs.claims import Proposal, proposal_of
 from core.analysis.repairs.offers import LAST_RESORT, decides, line_of, repairs_of_break
-from core.analysis.repairs.source import SETTINGS, CodeFix, dynamo_settings, setting_fix, settings_of_break
+from core.analysis.repairs.source import (
+    SETTINGS,
+    CodeFix,
+    Proposal,
+    dynamo_settings,
+    proposal_of,
+    setting_fix,
+    settings_of_break,
+)
 from core.report import Frame, GraphBreak, Recompile
 
 # Files that the user can't edit: installed packages and Python's standard library.

@@ -14,7 +14,7 @@ from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
 from core.analysis.kernels.kernel import kernels_disturbed
 from core.analysis.kernels.ledger import summary
-from core.analysis.repairs.claims import Proposal
+from core.analysis.repairs.source import Proposal
 from core.analysis.work import dynamo_graphs, frame_of
 from core.base.words import DEPRECATED, SLOW, count, duration_s, number, percent
 from core.report import Compilation, GuardCosts, GuardFilter, Report

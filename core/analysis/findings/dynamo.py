@@ -33,7 +33,7 @@ from core.analysis.findings.number_advice import (
     number_words,
     value_words,
 )
-from core.analysis.repairs.claims import Proposal
+from core.analysis.repairs.source import Proposal
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
 from core.report import NO_REASON, Compilation, GraphBreak, Place, Recompile, frame_id

@@ -22,8 +22,7 @@ from core.analysis.findings.break_advice import (
     fixes_of_break,
 )
 from core.analysis.findings.finding import Finding, Rule, RunFacts
-from core.analysis.repairs.claims import Proposal
-from core.analysis.repairs.source import CodeFix, read_code
+from core.analysis.repairs.source import CodeFix, Proposal, read_code
 from core.base.syntax import expression
 from core.report import Compilation, GraphBreak
 

@@ -17,7 +17,7 @@ from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import frame_names
 from core.analysis.kernels.kernel import kernel_times, times_unreliable
 from core.analysis.kernels.ledger import LedgerRow, ledger
-from core.analysis.repairs.claims import Proposal
+from core.analysis.repairs.source import Proposal
 from core.analysis.results import Results, results
 from core.analysis.speed import Speed, paying_speed, speed
 from core.analysis.work import frame_of

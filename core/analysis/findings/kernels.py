@@ -15,7 +15,7 @@ from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.interval import busy
 from core.analysis.kernels.kernel import kernels_disturbed, node_op, uneven_repeats
 from core.analysis.kernels.ledger import TF32, LedgerRow, ceilings, product_dtype
-from core.analysis.repairs.claims import Proposal
+from core.analysis.repairs.source import Proposal
 from core.analysis.work import dynamo_graphs, frame_of, newest_compilations, reasons_between, refused_pairs
 from core.base.words import agree, bytes_, count, duration_s, percent
 from core.ops.costs import op_class

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from core.analysis.dynamo.failures import is_called_inside
 from core.analysis.dynamo.varied_sizes import number_is_symbolic
 from core.analysis.findings.finding import RunFacts
-from core.analysis.repairs.claims import Proposal
 from core.analysis.repairs.offers import AttributeUse, attribute_use, key_of, scheduler_steps
-from core.analysis.repairs.source import SETTINGS
+from core.analysis.repairs.source import SETTINGS, Proposal
 from core.base.words import number
 from core.report import Recompile, frame_id
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from core.analysis.durations import compile_seconds
+from core.analysis.durations import compile_seconds, compile_time_s
 from core.analysis.dynamo.break_costs import BreakCost, break_costs
-from core.analysis.dynamo.failures import failures, frame_names
+from core.analysis.dynamo.failures import failed_phase, failures, frame_names
 from core.analysis.repairs.offers import (
     attribute_use,
     condition,
@@ -23,75 +23,28 @@ from core.analysis.repairs.offers import (
     repairs_of_recompile,
     together,
 )
-from core.analysis.repairs.source import SETTINGS, Repair, dynamo_settings
+from core.analysis.repairs.source import DYNAMIC_SIZES, Proposal, Repair, joined, proposal_of, with_options
 from core.analysis.repairs.trials import MEASURES, Remainder, TrialOutcome, TrialSide, recompile_subject, trial
 from core.analysis.results import results
 from core.job import CompileJob
+from core.job.model import inductor_mitigations
 from core.report import Place, Recompile, Report, frame_id
 
-Measure = Literal["graph breaks", "recompiles", "results", "error"]
+Measure = Literal["graph breaks", "recompiles", "results", "error", "guards"]
 Counts = tuple[int, int, int]
 # Backends that stop before Inductor, the cheapest first.
 CHEAP = ("eager", "aot_eager")
 INTEGERS = "allow_unspec_int_on_nn_module"
 # A guard that compares a float, which AOTAutograd may specialize again.
 OF_FLOAT = re.compile(r" == -?(?:\d+\.\d*|\d*\.\d+|\d+e-?\d+)(?:e[+-]?\d+)?$")
+# Phases whose errors an option of Inductor may avoid.
+OF_INDUCTOR = ("Inductor", "generated code", "run time")
+# Kinds of differences that AOTAutograd may cause.
+OF_ALIASES = ("aliasing", "mutation")
+# Names of Dynamo's that change what guards cost, and the share of their time that one must save.
+OF_GUARDS = frozenset({"specialize_float", "use_recursive_dict_tags_for_guards"})
+GUARDS_SAVED = 0.1
 MOST_LEFT = 8  #: remaining problems that a proof names
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """The same job with changed options, or with repairs of its code.
-
-    `job` has fields of `CompileJob`, `compile` fields of its `CompileOptions`, `dynamo` names of
-    `torch._dynamo.config`, added to those of the job. `repairs` are ids, applied in one step. `words` is the change as
-    handwritten code.
-    """
-
-    words: str
-    job: Mapping[str, Any] = field(default_factory=dict)
-    compile: Mapping[str, Any] = field(default_factory=dict)
-    dynamo: Mapping[str, bool] = field(default_factory=dict)
-    repairs: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """Text that is equal for equal changes, no matter which page proposes them."""
-        parts = (("job", self.job), ("compile", self.compile), ("dynamo", self.dynamo))
-        changes = (f"{name}.{key}={value!r}" for name, values in parts for key, value in sorted(values.items()))
-        return " ".join([*sorted(self.repairs), *changes])
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Ids of the repairs, also of those that only set a name of Dynamo's."""
-        return (*self.repairs, *(f"setting:{name}" for name in self.dynamo if name in SETTINGS))
-
-    @property
-    def is_dynamic(self) -> bool:
-        """True for `dynamic=True`."""
-        return self.compile.get("dynamic") is True
-
-    def applied(self, job: CompileJob) -> CompileJob:
-        """Return the job with this change."""
-        dynamo = {**(job.conditions.dynamo or {}), **self.dynamo} or None
-        settled = job.with_settings(**self.compile) if self.compile else job
-        changed = replace(settled, conditions=replace(job.conditions, dynamo=dynamo), **self.job)
-        return replace(changed, repairs=(*job.repairs, self.repairs)) if self.repairs else changed
-
-
-def with_options(options: Mapping[str, Any]) -> Proposal:
-    """Return options of Inductor as a proposal; torch.compile takes no mode beside them."""
-    return Proposal(f"torch.compile(model, options={dict(options)!r})", compile={"options": {**options}, "mode": None})
-
-
-DYNAMIC_SIZES = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
-
-
-def proposal_of(repairs: Sequence[Repair]) -> Proposal:
-    """Return repairs of one file as a proposal: edits are one step, settings of Dynamo are in `dynamo`."""
-    names = tuple(name for repair in repairs for name in repair.fix.settings)
-    edits = tuple(repair.id for repair in repairs if repair.fix.edits)
-    return Proposal("; ".join(repair.fix.words for repair in repairs), dynamo=dynamo_settings(names), repairs=edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +101,11 @@ def claims(side: TrialSide, job: CompileJob, more: Iterable[Proposal] = ()) -> t
     return (*made, *(refused for refused in judged if isinstance(refused, Objection)))
 
 
+def cures(options: Mapping[str, Any], device: str) -> tuple[Proposal, ...]:
+    """Return options with one more each that may avoid Inductor's errors, mildest first."""
+    return tuple(with_options({**options, **more}) for more in inductor_mitigations(device))
+
+
 @dataclass(frozen=True)
 class Problems:
     """The graph breaks and recompiles of a run, each with its repairs, which are computed once."""
@@ -178,6 +136,10 @@ class Problems:
             yield from ((proposal_of([repair]), rank) for rank, repair in enumerate(repairs))
             if is_dynamic:
                 yield DYNAMIC_SIZES, len(repairs)
+        is_wrong = _outcome(self.side.report) == "differs" or failed_phase(self.side.report) in OF_INDUCTOR
+        if is_wrong and self.job.compile.backend == "inductor":
+            for rank, cure in enumerate(cures(self.job.compile.options or {}, self.job.device), 1):
+                yield cure, rank
 
 
 def claim_of(problems: Problems, proposal: Proposal, rank: int = 0) -> Claim | Objection | None:
@@ -207,14 +169,37 @@ def claim_of(problems: Problems, proposal: Proposal, rank: int = 0) -> Claim | O
 
 
 def _answer_claim(report: Report, proposal: Proposal, rank: int) -> Claim | Objection:
-    """Return the claim that an error or a difference from eager is gone; an objection without either."""
-    if report.error is not None and (proposal.repairs or proposal.compile.get("fullgraph") is False):
-        return Claim(proposal, "error", (report.error.type,), 1, 0, is_wrong=True, rank=rank)
+    """Return the claim that an error or a difference is gone, or that guards are faster."""
+    is_option = "options" in proposal.compile and failed_phase(report) in OF_INDUCTOR
+    is_cure = bool(proposal.repairs) or proposal.compile.get("fullgraph") is False or is_option
+    if report.error is not None and is_cure:
+        backend = "" if "options" in proposal.compile else CHEAP[0]
+        return Claim(proposal, "error", (report.error.type,), 1, 0, is_wrong=True, rank=rank, backend=backend)
+    if proposal.dynamo and set(proposal.dynamo) <= OF_GUARDS and guards_us(report):
+        before = round(guards_us(report))
+        return Claim(proposal, "guards", (), before, int(before * (1 - GUARDS_SAVED)), rank=rank)
     compared = results(report)
     if compared is None or compared.outcome not in ("differs", "not comparable") or proposal.job:
         return Objection(proposal, "needs times")
-    backend, is_wrong = CHEAP[0] if proposal.dynamo else "", compared.outcome == "differs"
-    return Claim(proposal, "results", (), 1, 0, is_wrong=is_wrong, rank=rank, backend=backend)
+    wrong = compared.differing or compared.untold
+    # Copies and writes to inputs are decided by AOTAutograd.
+    cheapest = CHEAP[1] if any(each.kind in OF_ALIASES for each in wrong) else CHEAP[0]
+    return Claim(
+        proposal,
+        "results",
+        tuple(dict.fromkeys(each.what for each in wrong)),
+        1,
+        0,
+        is_wrong=compared.outcome == "differs",
+        rank=rank,
+        backend=cheapest if proposal.dynamo else "",
+    )
+
+
+def guards_us(report: Report) -> float:
+    """Return the µs of a call's guards, by the newest code of each frame; 0 if not measured."""
+    newest = {frame_id(each.id): each.guard_warm_us for each in report.compilations if each.guard_warm_us is not None}
+    return sum(newest.values())
 
 
 def _break_claim(side: TrialSide, proposal: Proposal, costs: Sequence[BreakCost], rank: int) -> Claim:
@@ -301,7 +286,7 @@ def _signature(side: TrialSide) -> tuple[object, ...]:
 
 
 ProofOutcome = TrialOutcome | Literal["failed", "not tried"]
-WhyNot = ObjectionReason | Literal["", "no time", "other claims first", "another is proven", "ended"]
+WhyNot = ObjectionReason | Literal["", "no time", "other claims first", "another is proven", "ended", "not repeatable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +295,8 @@ class Proof:
 
     `key` and `words` are the proposal's. `before` and `after` count graph breaks, eager frames and recompiles of base
     and trial on `backend`. `results` is the outcome of the comparison with eager; `as_before` is True if they differ
-    from eager exactly as before. `target` is the claimed count. `left` are remaining and new problems.
+    from eager exactly as before. `target` is the claimed count. `left` are remaining and new problems. `guards` are the
+    µs of the guards of a call in base and trial, `compile_s` the seconds that compiling took there.
     """
 
     key: str
@@ -328,6 +314,8 @@ class Proof:
     reason: str = ""
     took_s: float = 0.0
     words: str = ""
+    guards: tuple[float, float] = (0.0, 0.0)
+    compile_s: tuple[float, float] = (0.0, 0.0)
 
     @property
     def is_proven(self) -> bool:
@@ -351,6 +339,8 @@ def prove(claim: Claim, before: TrialSide, after: TrialSide, backend: str, took_
     """Return what a trial shows about a claim; `before` and `after` are base and trial on one backend."""
     tried = trial(before, after, claim.proposal.ids, claim.proposal.is_dynamic)
     outcome = _judged(claim, tried.outcome, before.report, after.report)
+    if claim.measure == "guards" and outcome == "nothing" and guards_us(after.report) <= claim.after:
+        outcome = "repaired"
     if outcome in ("partly", "repaired") and claim.measure in ("graph breaks", "recompiles"):
         new = any(remainder.new for remainder in tried.left) or bool(tried.printed)
         measured = MEASURES[0 if claim.measure == "graph breaks" else 2](after.report)
@@ -370,6 +360,8 @@ def prove(claim: Claim, before: TrialSide, after: TrialSide, backend: str, took_
         tried.left[:MOST_LEFT],
         took_s=took_s,
         words=claim.proposal.words,
+        guards=(guards_us(before.report), guards_us(after.report)),
+        compile_s=(compile_time_s(before.report), compile_time_s(after.report)),
     )
 
 
@@ -433,17 +425,6 @@ class RunTrials:
 
 
 NO_TRIALS = RunTrials()
-
-
-def joined(changes: Sequence[Proposal]) -> Proposal:
-    """Return several changes as one."""
-    return Proposal(
-        "; ".join(change.words for change in changes),
-        {name: value for change in changes for name, value in change.job.items()},
-        {name: value for change in changes for name, value in change.compile.items()},
-        {name: value for change in changes for name, value in change.dynamo.items()},
-        tuple(each for change in changes for each in change.repairs),
-    )
 
 
 def next_round(side: TrialSide, job: CompileJob, refused: Collection[str]) -> tuple[Proposal, ...]:

@@ -1,4 +1,4 @@
-"""Repairs of a user's file: positions of nodes, edits of the text, and Dynamo's settings.
+"""Repairs of a user's file by edits and by Dynamo's settings, and proposals, which change a job.
 
 Edits keep the rest of the text. A repair has its edits in words and as a diff, and an id from which it can be
 recreated. The settings of `torch._dynamo.config` let Dynamo trace code that breaks the graph by default. Each
@@ -11,14 +11,15 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import CO_VARARGS
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from core.base.syntax import NOT_READ, module
+from core.job import CompileJob
 from core.report import GraphBreak
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -383,3 +384,69 @@ def settings_of_break(graph_break: GraphBreak) -> list[str]:
 def dynamo_settings(names: tuple[str, ...]) -> dict[str, bool]:
     """Return names of settings with their values, as in a job."""
     return {name: SETTINGS[name].value for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The same job with changed options, or with repairs of its code.
+
+    `job` has fields of `CompileJob`, `compile` fields of its `CompileOptions`, `dynamo` names of
+    `torch._dynamo.config`, added to those of the job. `repairs` are ids, applied in one step. `words` is the change as
+    handwritten code.
+    """
+
+    words: str
+    job: Mapping[str, Any] = field(default_factory=dict)
+    compile: Mapping[str, Any] = field(default_factory=dict)
+    dynamo: Mapping[str, bool] = field(default_factory=dict)
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Text that is equal for equal changes, no matter which page proposes them."""
+        parts = (("job", self.job), ("compile", self.compile), ("dynamo", self.dynamo))
+        changes = (f"{name}.{key}={value!r}" for name, values in parts for key, value in sorted(values.items()))
+        return " ".join([*sorted(self.repairs), *changes])
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the repairs, also of those that only set a name of Dynamo's."""
+        return (*self.repairs, *(f"setting:{name}" for name in self.dynamo if name in SETTINGS))
+
+    @property
+    def is_dynamic(self) -> bool:
+        """True for `dynamic=True`."""
+        return self.compile.get("dynamic") is True
+
+    def applied(self, job: CompileJob) -> CompileJob:
+        """Return the job with this change."""
+        dynamo = {**(job.conditions.dynamo or {}), **self.dynamo} or None
+        settled = job.with_settings(**self.compile) if self.compile else job
+        changed = replace(settled, conditions=replace(job.conditions, dynamo=dynamo), **self.job)
+        return replace(changed, repairs=(*job.repairs, self.repairs)) if self.repairs else changed
+
+
+def with_options(options: Mapping[str, Any]) -> Proposal:
+    """Return options of Inductor as a proposal; torch.compile takes no mode beside them."""
+    return Proposal(f"torch.compile(model, options={dict(options)!r})", compile={"options": {**options}, "mode": None})
+
+
+DYNAMIC_SIZES = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
+
+
+def proposal_of(repairs: Sequence[Repair]) -> Proposal:
+    """Return repairs of one file as a proposal: edits are one step, settings of Dynamo are in `dynamo`."""
+    names = tuple(name for repair in repairs for name in repair.fix.settings)
+    edits = tuple(repair.id for repair in repairs if repair.fix.edits)
+    return Proposal("; ".join(repair.fix.words for repair in repairs), dynamo=dynamo_settings(names), repairs=edits)
+
+
+def joined(changes: Sequence[Proposal]) -> Proposal:
+    """Return several changes as one."""
+    return Proposal(
+        "; ".join(change.words for change in changes),
+        {name: value for change in changes for name, value in change.job.items()},
+        {name: value for change in changes for name, value in change.compile.items()},
+        {name: value for change in changes for name, value in change.dynamo.items()},
+        tuple(each for change in changes for each in change.repairs),
+    )

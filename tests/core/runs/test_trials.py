@@ -30,9 +30,11 @@ class RecordingEngine(PromptEngine):
     def __init__(self, scenario: Callable[[Run], str]) -> None:
         super().__init__()
         self.scenario, self.hold_after = scenario, 0
+        self.jobs: dict[str, CompileJob | None] = {}
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         super().start(assignment, ended)
+        self.jobs[assignment.run.id] = assignment.run.job()
         name = self.scenario(assignment.run)
         if name:
             shutil.copy(TRACES / name / "trace.log", assignment.run.trace_dir)
@@ -143,6 +145,52 @@ def test_a_submission_ends_a_trial_within_a_second_and_the_trial_is_made_again(s
     assert {proof.key: proof.outcome for proof in done(runner, run).proofs}["where:25"] == "repaired"
 
 
+def test_a_measured_run_starts_without_a_trial_beside_it(store: Store) -> None:
+    engine = RecordingEngine(lambda run: "" if is_trial(run) else recorded(run))
+    runner = Runner(store, engine, tries=True)
+    measured = replace(ZOO, measure=True, repairs_of="earlier")
+    runs = [runner.submit(ZOO)]
+    for seed in range(1, 4):
+        until(lambda: bool(engine.started) and is_trial(engine.started[-1]))
+        runs.append(runner.wait(runner.submit(replace(measured, seed=seed))))
+    beside = dict(zip((run.id for run in engine.started), engine.at_once, strict=True))
+    assert [beside[run.id] for run in runs] == [("cpu",)] * 4
+
+
+def test_a_submission_in_another_process_ends_a_trial_within_a_second_and_delays_the_next(store: Store) -> None:
+    held: list[Run] = []
+
+    def first_trial_held(run: Run) -> str:
+        if is_trial(run) and not held:
+            held.append(run)
+            return ""
+        return recorded(run)
+
+    engine = RecordingEngine(first_trial_held)
+    runner = Runner(store, engine, tries=True)
+    run = runner.submit(ZOO)
+    until(lambda: bool(held))
+    began_s = time.monotonic()
+    elsewhere = Runner(store, RecordingEngine(lambda _: ""))
+    second = elsewhere.submit(replace(ZOO, seed=1))
+    until(lambda: not held[0].path.exists())
+    assert time.monotonic() - began_s < KILL_S
+    time.sleep(trials.AGAIN_S + trials.POLL_S)
+    assert [each for each in engine.started if is_trial(each)] == held
+    elsewhere.cancel(second)
+    assert {proof.key: proof.outcome for proof in done(runner, run).proofs}["where:25"] == "repaired"
+
+
+def test_a_run_that_differs_from_its_second_run_proves_nothing(store: Store) -> None:
+    """Its base has no graph break on any backend."""
+    engine = RecordingEngine(lambda run: "transformer_block" if is_trial(run) else "graph_break_zoo")
+    runner = Runner(store, engine, tries=True)
+    shown = {proof.key: proof for proof in done(runner, runner.submit(ZOO)).proofs}
+    assert (shown["where:25"].outcome, shown["where:25"].why) == ("not tried", "not repeatable")
+    backends = [job.compile.backend for each in engine.started if is_trial(each) and (job := engine.jobs[each.id])]
+    assert backends == ["eager", "aot_eager", "inductor"]
+
+
 def test_a_trial_waits_until_nothing_else_runs(store: Store) -> None:
     engine = RecordingEngine(lambda run: "" if (run.job() or ZOO).seed else recorded(run))
     runner = Runner(store, engine, parallel=2, tries=True)
@@ -160,7 +208,9 @@ def test_no_trial_starts_while_another_server_measures(store: Store, monkeypatch
     monkeypatch.setattr(trials, "AGAIN_S", 0.01)
     runner = Runner(store, engine := RecordingEngine(recorded))
     run = runner.wait(runner.submit(ZOO))
+    # The lock alone: no live run of this home shows the measurement.
     elsewhere, measured = PromptEngine(), store.create(ZOO)
+    measured.write_status(replace(measured.status(), state="done", handle=""))
     until(lambda: elsewhere.take_turn(Assignment(measured, measures=True)))
     runner.try_fixes(run)
     shown = done(runner, run)

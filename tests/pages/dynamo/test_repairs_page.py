@@ -9,7 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Model, Run, Runner, Store
-from core.analysis.repairs.claims import AppliedFixes, Proof, Proposal, RunTrials
+from core.analysis.repairs.claims import AppliedFixes, Proof, RunTrials
+from core.analysis.repairs.source import Proposal
 from core.analysis.repairs.trials import Remainder
 from core.job import Conditions
 from core.runs.stored import write_trials

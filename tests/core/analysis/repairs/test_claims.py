@@ -5,29 +5,28 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.repairs.claims import (
-    DYNAMIC_SIZES,
     AppliedFixes,
     Claim,
     Objection,
     Problems,
-    Proposal,
     behaviour_changes,
     claim_of,
     claims,
     is_better,
-    joined,
     ladder,
     left_over,
     next_round,
     prove,
     reproduces,
 )
+from core.analysis.repairs.source import DYNAMIC_SIZES, Proposal, joined
 from core.analysis.repairs.trials import TrialSide
 from core.job import CompileJob, CompileOptions, Conditions, Model
-from core.report import Recompile, Report, RunError
+from core.job.model import inductor_mitigations
+from core.report import Call, Difference, FxGraph, Payload, Recompile, Report, RunError
 from core.views.proofs import AppliedView, claim_words, proof_words
 from tests.core.views.test_fixes import source_of
-from tests.support.reports.findings import QUIET
+from tests.support.reports.findings import QUIET, compiling, frame
 
 ZOO = CompileJob(Model("sample", "graph_break_zoo"), training=False)
 STORM = CompileJob(Model("sample", "recompile_zoo"), training=False)
@@ -156,7 +155,7 @@ def test_a_trial_that_reaches_the_target_proves_the_claim() -> None:
     after = replace(before, report=side_of("transformer_block").report)
     proof = prove(made(before, ZOO, WHERE), before, after, "eager")
     assert (proof.outcome, proof.before, proof.after, proof.results) == ("repaired", (5, 0, 0), (0, 0, 0), "same")
-    assert proof_words(proof) == "Tried: graph breaks 5 → 0, results same (backend `eager`)."
+    assert proof_words(proof) == "Tried: graph breaks 5 → 0, compiling 7.27 s → 2.41 s, results same (backend `eager`)."
 
 
 def test_a_trial_that_misses_the_target_is_no_proof() -> None:
@@ -254,3 +253,80 @@ def test_an_error_that_is_gone_for_a_graph_break_is_shown_with_its_price() -> No
     assert (proof.is_proven, proof.is_without_effect) == (False, False)
     gone = prove(claim, failed, whole, "eager")
     assert (proof_words(gone), gone.is_proven) == ("Tried: no error, results same (backend `eager`).", True)
+
+
+WRONG = Difference("output[0]", False, actual="0.5 times eager's norm")
+
+
+def differing(*differences: Difference) -> TrialSide:
+    calls = (Call(0, "f32[2]", 1.0, 2.0, differences),)
+    return TrialSide(replace(QUIET, calls=calls), "", "")
+
+
+def test_wrong_results_of_inductor_have_cures_that_are_claims_about_the_same_results() -> None:
+    found = claims(differing(WRONG, replace(WRONG, what="output[1]")), ZOO)
+    assert [claim.proposal.compile["options"] for claim in found] == list(inductor_mitigations("cpu"))
+    assert {"cpp.simdlen": 1} in inductor_mitigations("cpu")
+    assert {"triton.cudagraphs": False} in inductor_mitigations("cuda")
+    first = found[0]
+    assert isinstance(first, Claim)
+    assert (first.subjects, first.is_wrong, ladder(first, ZOO)) == (("output[0]", "output[1]"), True, ("inductor",))
+    assert claim_words(first) == "output[0] and 1 more as eager's"
+    assert claims(differing(WRONG), ZOO.with_settings(backend="aot_eager")) == ()
+
+
+def test_a_cure_of_wrong_results_is_proven_by_equal_results_alone() -> None:
+    wrong, right = differing(WRONG), differing(replace(WRONG, same=True))
+    (claim, *_) = (each for each in claims(wrong, ZOO) if isinstance(each, Claim))
+    proof = prove(claim, wrong, right, "inductor")
+    assert (proof.is_proven, proof_words(proof)) == (True, "Tried: results same (backend `inductor`).")
+    assert prove(claim, wrong, wrong, "inductor").outcome == "nothing"
+    other = differing(replace(WRONG, what="output[1]"))
+    assert prove(claim, wrong, other, "inductor").outcome == "differs"
+
+
+def test_a_setting_for_a_lost_write_is_tried_from_aot_eager_up() -> None:
+    lost = differing(Difference("input 0", False, kind="mutation"))
+    numbers = Proposal("numpy", dynamo={"use_numpy_random_stream": True})
+    assert ladder(made(lost, ZOO, numbers), ZOO) == ("aot_eager", "inductor")
+    assert ladder(made(differing(WRONG), ZOO, numbers), ZOO) == ("eager", "aot_eager", "inductor")
+
+
+def test_an_error_of_inductor_has_cures_and_an_error_of_dynamo_has_none() -> None:
+    failing = replace(QUIET, error=RunError("call 0: compiled", "InductorError", "", "no", (), ""))
+    lost = replace(
+        frame("0/0", status="failed", error="no kernel", error_type="InductorError"),
+        graphs=(FxGraph("a", "aot_forward_graph", "forward", 0, Payload(0, 0), {}),),
+    )
+    found = claims(TrialSide(replace(failing, compilations=(lost,)), "", ""), ZOO)
+    assert {claim.measure for claim in found if isinstance(claim, Claim)} == {"error"}
+    assert len(found) == len(inductor_mitigations("cpu"))
+    of_dynamo = replace(
+        failing, error=error_of("UserError"), compilations=(replace(lost, graphs=(), error_type="UserError"),)
+    )
+    assert claims(TrialSide(of_dynamo, "", ""), ZOO) == ()
+
+
+def guarded(warm_us: float) -> TrialSide:
+    report = replace(QUIET, compilations=(frame("0/0", guard_warm_us=100.0), frame("0/1", guard_warm_us=warm_us)))
+    return TrialSide(report, "", "")
+
+
+def test_a_setting_for_guards_is_proven_by_the_time_of_the_newest_guards() -> None:
+    claim = made(guarded(12.0), ZOO, Proposal("floats", dynamo={"specialize_float": True}))
+    assert (claim.measure, claim_words(claim)) == ("guards", "guards of a call 12 → at most 10 µs")
+    calls = differing(replace(WRONG, same=True)).report.calls
+    before, faster, slower = (TrialSide(replace(guarded(us).report, calls=calls), "", "") for us in (12.0, 7.5, 11.5))
+    assert prove(claim, before, faster, "eager").is_proven
+    assert "guards of a call 12.0 → 7.50 µs" in proof_words(prove(claim, before, faster, "eager"))
+    assert prove(claim, before, slower, "eager").outcome == "nothing"
+
+
+def test_a_trial_says_the_seconds_that_it_clearly_saved() -> None:
+    before = side_of("graph_break_zoo")
+    slow = replace(before, report=replace(before.report, phases=compiling(a0_0=5.0)))
+    fast = replace(before, report=replace(side_of("transformer_block").report, phases=compiling(a0_0=2.0)))
+    proof = prove(made(before, ZOO, WHERE), slow, fast, "eager")
+    assert proof_words(proof) == "Tried: graph breaks 5 → 0, compiling 5.00 s → 2.00 s, results same (backend `eager`)."
+    noise = replace(proof, compile_s=(5.0, 4.0))
+    assert "compiling" not in proof_words(noise)
