@@ -115,14 +115,10 @@ class SameOp:
                 yield from self.lowered[direction]
 
     def in_fusion(self, picture: GraphView, graph: FxGraph | None) -> str | None:
-        """Return the id of the op in a drawing of the fusion of a graph; None if the drawing lacks it.
-
-        Forward and backward have nodes of the same names, which are other ops.
-        """
-        is_own = graph is None or graph.id == self.id.graph
-        names = self.lowered.get(graph.direction, ()) if graph is not None else ()
-        nodes, kernels = (f"n:{name}" for name in names), (f"k:{kernel}" for kernel in self.kernels)
-        ids = (*((self.id.item,) if is_own else ()), *nodes, *kernels)
+        """Return the id of the op in a drawing of the fusion of a graph; None if the drawing lacks it."""
+        own = [self.id.item] if graph is None or graph.id == self.id.graph else []
+        nodes = self.lowered.get(graph.direction, ()) if graph is not None else ()
+        ids = (*own, *map("n:{}".format, nodes), *map("k:{}".format, self.kernels))
         return next((item for item in ids if picture.find(item) is not None), None)
 
 
@@ -275,10 +271,7 @@ class PagePart:
 
 @dataclass(frozen=True, slots=True)
 class _OnPage:
-    """The op of a run's compilation, for the parts of pages.
-
-    `choice` is that of `SelectedOp.on`.
-    """
+    """The op of a run's compilation, for the parts of pages; `choice` is that of `SelectedOp.on`."""
 
     run: Run
     side: RunSide

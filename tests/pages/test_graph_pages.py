@@ -131,7 +131,8 @@ def test_the_fusion_page_films_the_steps_from_ops_to_launches(runs: dict[str, st
     assert_sound(app)
     assert titles(app)[0].startswith("26 ops → 9 launches of 6 kernels; fusion: 12.3 % less traffic")
     assert [frame["title"] for frame in data["frames"]][:3] == ["Ops", "Scheduler nodes", "Fusion 1 of 6, round 1"]
-    assert data["frames"][-1]["detail"] == "9 launches of 6 kernels, 22.6 MB moved"
+    assert data["frames"][-1]["detail"] == "6 kernels; each hull is one launch"
+    assert [amount["text"] for amount in data["frames"][-1]["amounts"]] == ["9 launches", "22.6 MB moved"]
     assert sum(item.startswith("g:") for item in drawn) == 9
 
 
