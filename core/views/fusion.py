@@ -13,6 +13,7 @@ from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
 from core.analysis.speed import speed
 from core.analysis.work import (
+    distinct_kernels,
     nodes_between,
     refusal_reasons,
     refused_pair,
@@ -182,7 +183,18 @@ class FusionView:
         gone = f" {fmt.count(len(removed), 'op')} without a launch: {names}{more}." if removed else ""
         moved = f" {traffic_words(traffic)}, by fusing scheduler nodes; {INLINED}{self._eager_words}" if traffic else ""
         nodes = fmt.count(len(self.schedule.before), "scheduler node")
-        return f"{GLOSSARY['fusion']} {nodes}, {fusions}; the scheduler tried {rounds}.{moved} {counted}{gone} {SIGNS}"
+        tried = f"{nodes}, {fusions}; the scheduler tried {rounds}.{self._all_graphs_words}"
+        return f"{GLOSSARY['fusion']} {tried}{moved} {counted}{gone} {SIGNS}"
+
+    @property
+    def _all_graphs_words(self) -> str:
+        """Launches and kernels of all graphs of the compilation, as the menu counts kernels; empty for one graph."""
+        if len(fusion_schedules(self.compilation)) < 2:
+            return ""
+        kernels = self.compilation.kernels
+        launched = fmt.count(sum(len(kernel.calls) for kernel in kernels), "launch", "launches")
+        distinct = fmt.count(distinct_kernels(kernels), "kernel")
+        return f" All graphs of the compilation together: {launched} of {distinct}."
 
     @property
     def _eager_words(self) -> str:

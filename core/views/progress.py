@@ -335,9 +335,10 @@ def _graphs(report: Report) -> Iterator[Evidence]:
     if summary.captures:
         yield Evidence("compilations", f"{fmt.count(summary.captures, 'capture')} by compiled autograd")
     if work.nodes_before:
+        # Scheduler nodes are counted where nothing was saved alone: titles count ops, launches and kernels.
         nodes = fusion_words(work.nodes_before, work.nodes_after, work.nodes_before != work.nodes_after)
         saved = saved_words(work.traffic)
-        yield Evidence("fusion", nodes + (f", {saved}" if saved else ""))
+        yield Evidence("fusion", f"Fusion: {saved}" if saved else nodes)
     kernels = [(kernel, compilation) for compilation in report.compilations for kernel in compilation.kernels]
     if kernels:
         largest, compilation = max(kernels, key=lambda pair: (not pair[0].extern, len(pair[0].origins)))
