@@ -72,7 +72,14 @@ def proof_words(proof: claims.Proof) -> str:
     """Return what a trial showed: "Tried: recompiles 8 → 1, results same (backend `eager`)."."""
     if proof.outcome == "not tried":
         return f"Not tried: {WHY_NOT.get(proof.why, proof.why)}."
-    return f"Tried: {_shown_words(proof)} (backend `{proof.backend}`)."
+    return f"Tried: {_shown_words(proof)} (backend `{proof.backend}`).{_next_words(proof)}"
+
+
+def _next_words(proof: claims.Proof) -> str:
+    """Return the first problem behind the one that the trial removed; empty if there is none."""
+    is_of_problem = proof.measure in ("graph breaks", "recompiles") and proof.outcome != "failed"
+    new = next((each for each in proof.left if each.new), None) if is_of_problem else None
+    return f" Next problem, at {new.place}: {new.reason.rstrip('.')}." if new is not None else ""
 
 
 def tried_words(proof: claims.Proof | None) -> str:

@@ -23,7 +23,7 @@ from core.analysis.repairs.source import DYNAMIC_SIZES, Proposal, joined
 from core.analysis.repairs.trials import TrialSide
 from core.job import CompileJob, CompileOptions, Conditions, Model
 from core.job.model import inductor_mitigations
-from core.report import Call, Difference, FxGraph, Payload, Recompile, Report, RunError
+from core.report import Call, Difference, FxGraph, Payload, Place, Recompile, Report, RunError
 from core.views.proofs import AppliedView, claim_words, proof_words
 from tests.core.views.test_fixes import source_of
 from tests.support.reports.findings import QUIET, compiling, frame
@@ -330,3 +330,14 @@ def test_a_trial_says_the_seconds_that_it_clearly_saved() -> None:
     assert proof_words(proof) == "Tried: graph breaks 5 → 0, compiling 5.00 s → 2.00 s, results same (backend `eager`)."
     noise = replace(proof, compile_s=(5.0, 4.0))
     assert "compiling" not in proof_words(noise)
+
+
+def test_a_trial_names_the_problem_behind_the_one_that_it_removed() -> None:
+    before = side_of("graph_break_zoo")
+    report = before.report
+    left = tuple(each for each in report.graph_breaks if each.place.line != 25)
+    behind = replace(left[0], reason="Data-dependent jump.", place=Place("zoo.py", 27), stack=(), code="")
+    after = replace(before, report=replace(report, graph_breaks=(*left, behind)))
+    proof = prove(made(before, ZOO, WHERE), before, after, "eager")
+    assert proof.outcome != "repaired"
+    assert proof_words(proof).endswith("(backend `eager`). Next problem, at zoo.py:27: Data-dependent jump.")
