@@ -18,11 +18,10 @@ from core.analysis.numerics import (
 )
 from core.analysis.pipeline import pipelines
 from core.analysis.repairs.claims import Proof
-from core.analysis.results import compared_words, ending_words, excuse_words, results, results_words
+from core.analysis.results import compared_words, ending_words, results
 from core.analysis.speed import speed
 from core.analysis.verdict import verdict
 from core.analysis.work import Work, refused_calls
-from core.base.words import count, number
 from core.commands.output import SLOW, WRONG
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
@@ -40,42 +39,23 @@ from core.views.neighbours import NeighboursView
 from core.views.numerics import bits_words, numerics_lines
 from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
 from core.views.printed import as_text
+from core.views.sharing import raised_words, result_problems, slow_words, unread_words, worse_on_the_right
 from core.views.texts import source_of
 from core.views.verdict import UNEVEN, alternative_sentence, counted_words, target_lines, traffic_words, untimed_words
-
-# Figures that a change must not raise.
-NOT_MORE = ("graph breaks", "recompiles")
 
 
 def check_report(report: Report, arguments: argparse.Namespace) -> int:
     """Return the exit code of the requested checks, 0 if all is well; the reason goes to standard error."""
-    accuracy = results(report)
-    wrong, unsure = "", ""
-    if accuracy is None:
-        wrong = "nothing was compared with eager"
-    elif accuracy.outcome == "differs":
-        wrong = f"results differ from eager: {results_words(accuracy)}"
-    elif accuracy.outcome != "same":
-        unsure = f"results are {accuracy.outcome}: {results_words(accuracy)}"
-    else:
-        unsure = "; ".join(excuse_words(accuracy)).replace("`", "")
+    wrong, unsure = result_problems(report)
     took = speed(report.timing)
     return _check(arguments, wrong, unsure, took.interval if took else None, "eager")
 
 
 def check_comparison(comparison: RunComparison, arguments: argparse.Namespace) -> int:
     """Return the exit code of the requested checks of the right run, compared with the left run."""
-    problems = []
-    if comparison.failures[1] and not comparison.failures[0]:
-        problems.append(f"on the right {comparison.failures[1]}")
-    if comparison.results[1] == "differs":
-        problems.append("results differ from eager on the right")
-    for figure in map(comparison.figure, NOT_MORE):
-        if (figure.right or 0) > (figure.left or 0):
-            problems.append(f"{figure.name}: {figure.words(figure.left)} → {figure.words(figure.right)}")
     times = comparison.times
     interval = times.interval if times is not None and times.comparable else None
-    return _check(arguments, "; ".join(problems), "", interval, "the left run")
+    return _check(arguments, "; ".join(worse_on_the_right(comparison)), "", interval, "the left run")
 
 
 def _check(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Interval | None, than: str) -> int:
@@ -87,12 +67,8 @@ def _check(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Inter
     least = arguments.least_speedup
     if least is None:
         return 0
-    if faster is None:
-        return _fail("the speed was not measured, or is not comparable", SLOW)
-    if faster.high < least:
-        bounds = f"{number(faster.low)}–{number(faster.high)}"
-        return _fail(f"{number(faster.middle)}× as fast as {than} ({bounds}), at least {number(least)}× required", SLOW)
-    return 0
+    slow = slow_words(faster, than, least)
+    return _fail(slow, SLOW) if slow else 0
 
 
 def _fail(message: str, code: int) -> int:
@@ -137,7 +113,7 @@ def summarise(
     view = OverviewView(report, output, source, proofs)
     _print_lines(as_text((*run_facts(view, is_done=not ended), *compilation_facts(view)), "  "))
     for problem in report.problems:
-        print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
+        print(f"  {unread_words(problem)}", file=sys.stderr)
 
 
 def _print_lines(*parts: Iterable[str]) -> None:
@@ -159,7 +135,7 @@ def _memory_lines(report: Report) -> Iterator[str]:
 
 def _tool_lines(report: Report) -> Iterator[str]:
     """Yield what bisection, packaging and other tools showed; empty lines for what was not run."""
-    yield from (f"call {call.index} raised: {call.raised.splitlines()[0]}" for call in refused_calls(report))
+    yield from map(raised_words, refused_calls(report))
     if report.bisection is not None:
         for words in (bisection_words, cure_words, minified_words, nan_words):
             yield words(report.bisection)

@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from core.analysis.budget import Culprit, Judgement
+from core.analysis.comparison.run import RunComparison
+from core.analysis.interval import Interval
 from core.analysis.numerics import bisection_words, minified_words, nan_words
 from core.analysis.results import ending_words as end_sentence
-from core.analysis.results import results
+from core.analysis.results import excuse_words, results, results_words
 from core.analysis.verdict import verdict
 from core.base.errors import CompileboardError, StoreError
 from core.base.words import agree, bytes_, count, number
 from core.job import CompileJob, job_to_json
 from core.job.prepared import checked_script
-from core.report import Place, Report, Setting
+from core.report import Call, Place, Problem, Report, Setting
 from core.runs.doctor import collected_environment, is_torch_here
 from core.runs.progress import ending_words
 from core.runs.sharing import ImportedRuns, may_preview, preview_token, set_preview
@@ -422,3 +424,50 @@ def imported_words(imported: ImportedRuns) -> str:
     """Return the numbers of runs that an import added, and of those that were already here."""
     known = f", {count(len(imported.known), 'run')} already here" if imported.known else ""
     return f"{count(len(imported.added), 'run')} added{known}"
+
+
+# Figures that a change must not raise.
+NOT_MORE = ("graph breaks", "recompiles")
+
+
+def result_problems(report: Report) -> tuple[str, str]:
+    """Return the reason why results fail a check, and a doubt about results that pass; empty without."""
+    accuracy = results(report)
+    if accuracy is None:
+        return "nothing was compared with eager", ""
+    if accuracy.outcome == "differs":
+        return f"results differ from eager: {results_words(accuracy)}", ""
+    if accuracy.outcome != "same":
+        return "", f"results are {accuracy.outcome}: {results_words(accuracy)}"
+    return "", "; ".join(excuse_words(accuracy)).replace("`", "")
+
+
+def worse_on_the_right(comparison: RunComparison) -> Iterator[str]:
+    """Yield each reason why the right run of a comparison fails a check."""
+    if comparison.failures[1] and not comparison.failures[0]:
+        yield f"on the right {comparison.failures[1]}"
+    if comparison.results[1] == "differs":
+        yield "results differ from eager on the right"
+    for figure in map(comparison.figure, NOT_MORE):
+        if (figure.right or 0) > (figure.left or 0):
+            yield f"{figure.name}: {figure.words(figure.left)} → {figure.words(figure.right)}"
+
+
+def slow_words(faster: Interval | None, than: str, least: float) -> str:
+    """Return the reason why a speed fails a check for at least a ratio; empty if it passes."""
+    if faster is None:
+        return "the speed was not measured, or is not comparable"
+    if faster.high >= least:
+        return ""
+    bounds = f"{number(faster.low)}–{number(faster.high)}"
+    return f"{number(faster.middle)}× as fast as {than} ({bounds}), at least {number(least)}× required"
+
+
+def unread_words(problem: Problem) -> str:
+    """Return a kind of record that could not be read, and the number of records."""
+    return f"could not read: {problem.what}, {count(problem.count, 'time')}"
+
+
+def raised_words(call: Call) -> str:
+    """Return a call that raised, with the first line of its error."""
+    return f"call {call.index} raised: {call.raised.splitlines()[0]}"

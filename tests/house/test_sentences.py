@@ -138,7 +138,7 @@ LEFT: dict[str, int] = {
     "core/commands/runs.py": 5,
     "core/commands/samples.py": 2,
     "core/commands/seeds.py": 7,
-    "core/commands/summary.py": 8,
+    "core/commands/summary.py": 2,
     "core/commands/work.py": 3,
 }
 LAYERS_WITHOUT_SENTENCES = ("core/analysis/", "core/commands/")
