@@ -360,6 +360,25 @@ def test_only_what_is_near_is_in_the_document(page: Page) -> None:
     assert view.evaluate(PAN, 1)["frames_per_s"] > 0
 
 
+DRAWN = """root => {
+    const { stage, camera } = root.compileboardView
+    stage.cull([-2, -2, -2, -2])
+    stage.cull([-1e8, -1e8, 1e8, 1e8])
+    return [...stage.drawn.values()].map((element) => element.outerHTML.replace(/ id="[^"]*"/, "")).sort()
+}"""
+
+
+def test_boxes_that_look_the_same_are_copies_with_their_own_ids(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    copied = view.evaluate(DRAWN)
+    patterns = view.evaluate("root => [...root.compileboardView.stage.patterns.values()].filter(Boolean).length")
+    view.evaluate("root => { root.compileboardView.stage.patterns = { get() {}, set() {}, clear() {} } }")
+
+    assert 0 < patterns < len(copied) / 4
+    assert view.evaluate(DRAWN) == copied
+
+
 def test_downloads_hold_all_that_is_composed(page: Page) -> None:
     view = mount(page, "transformer")
     unfold_all(view)

@@ -36,6 +36,27 @@ export function drawItem(placed, m) {
   return g;
 }
 
+// All that `drawItem` draws of a box: boxes that look the same, as in repeated layers, can be copies of each other.
+/** @param {Placed} placed */
+export function lookOf({ item, open, w, h, depth }) {
+  const { cls, label, thin } = item;
+  return JSON.stringify(
+    item.g === undefined
+      ? [cls, label, item.detail, item.chips, thin, w, h]
+      : [cls, label, item.kind, groupLine(item), item.facts, item.badge, thin, open, w, h, depth],
+  );
+}
+
+// A copy of a box that looks the same.
+/** @param {ItemElement} pattern @param {Placed} placed */
+export function copyItem(pattern, placed) {
+  /** @type {ItemElement} */
+  const g = Object.assign(/** @type {SVGGElement} */ (pattern.cloneNode(true)), { placed });
+  g.dataset.id = placed.item.id;
+  if (placed.item.g !== undefined) g.dataset.group = String(placed.item.g);
+  return g;
+}
+
 // The accessible name is what is drawn, and the whole label where that is cut. Spaces between the texts are not drawn.
 /** @param {ItemElement} g */
 export function nameByText(g) {

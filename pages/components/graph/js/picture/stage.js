@@ -2,7 +2,7 @@
 import { headerOf } from "./compose.js";
 import { make } from "../dom.js";
 import { Grid, overlap } from "./grid.js";
-import { drawCurve, drawItem, edgeOf, middleOf } from "./scene.js";
+import { copyItem, drawCurve, drawItem, edgeOf, lookOf, middleOf } from "./scene.js";
 /** @import { EdgeData, MetricsData } from "../../../js/wire.d.ts" */
 /** @import { Item, ItemElement, Line, Picture, Placed, Rect, Stub } from "../types.d.ts" */
 
@@ -29,6 +29,8 @@ export class Stage {
   queue = [];
   pumping = 0;
   serial = 0;
+  /** Patterns of boxes by their looks; null for a look that was drawn once. @type {Map<string, ItemElement | null>} */
+  patterns = new Map();
 
   /** @param {HTMLElement} parent @param {MetricsData} metrics */
   constructor(parent, metrics) {
@@ -98,6 +100,7 @@ export class Stage {
     this.drawn.clear();
     this.lines.clear();
     this.byId.clear();
+    this.patterns.clear();
   }
 
   // Update the document to the items near the view; elements that an earlier picture drew the same way are moved, not
@@ -146,13 +149,24 @@ export class Stage {
   /** @param {Placed} placed */
   draw(placed) {
     const old = this.spare?.get(this.key(placed));
-    const element = old ?? drawItem(placed, this.metrics);
+    const element = old ?? this.make(placed);
     element.placed = placed;
     element.setAttribute("transform", `translate(${placed.x} ${placed.y})`);
     this.drawn.set(placed, element);
     if (!old) this.enter(element, placed);
     this.dress(element, placed);
     return element;
+  }
+
+  // A box as it looks in all frames; drawn twice, and copied for all others that look the same.
+  /** @param {Placed} placed */
+  make(placed) {
+    const look = lookOf(placed);
+    const pattern = this.patterns.get(look);
+    if (pattern) return copyItem(pattern, placed);
+    const element = drawItem(placed, this.metrics);
+    this.patterns.set(look, pattern === null ? element : null);
+    return pattern === null ? copyItem(element, placed) : element;
   }
 
   /** @param {ItemElement} element @param {Placed} placed */
