@@ -56,7 +56,8 @@ def _tried(runner: Runner, model: Model) -> Tried | None:
         runner.try_fixes(run)
     while runner.prover.progress(run) is not None and time.monotonic() - began_s < LIMIT_S:
         time.sleep(POLL_S)
-    cards_s, outcomes = time.monotonic() - began_s, Counter(proof.outcome for proof in read_trials(run).proofs)
+    cards_s = time.monotonic() - began_s
+    outcomes: Counter[str] = Counter(proof.outcome for proof in read_trials(run).proofs)
     name, run_s = Path(model.value).stem, run.standing().took_s or 0.0
     tell(f"{name}: run {run_s:.1f} s, cards {cards_s:.1f} s, {dict(outcomes)}")
     return Tried(name, run_s, cards_s, outcomes) if set(outcomes) - {"not tried"} else None
