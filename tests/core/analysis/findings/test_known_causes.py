@@ -29,6 +29,14 @@ ERRORS = {
     "The values of kept = L['mask'].size()[0] and n = L['x'].size()[0] must always be equal.": (
         "The dimensions `kept` and `n` must be equal, and each has a `Dim` of its own."
     ),
+    "Not all values of n = L['x'].size()[0] in the specified range satisfy the generated guard L['x'].size()[0] <= 8\n"
+    "Suggested fixes:\n  n = Dim('n', max=8)\n": (
+        "The code takes only some sizes of the dynamic dimension `n` in the way of the sample."
+    ),
+    "6 not in range [2, 4]": "The sample has size 6 in a dimension that allows 2 to 4.",
+    "Could not guard on data-dependent expression Eq(u0, 1).\nCaused by: (_export/non_strict_utils.py:1205)": (
+        "A branch decides by a tensor's value, and export keeps one way only."
+    ),
     FIXES: "The code ties the dynamic dimension `n` to another one.",
     "There was no fake impl registered for <CustomOpDef(a::b)>. Please use `b.register_fake` to add an fake impl.": (
         "The custom op `a::b` has no fake kernel."
