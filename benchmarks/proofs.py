@@ -28,7 +28,7 @@ NAMES = tuple(filter(None, os.environ.get("COMPILEBOARD_BENCH_NAMES", "").split(
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedRun:
     """Trials of a run: its own seconds, those until its cards, and the cards of each outcome."""
 
     name: str
@@ -48,7 +48,7 @@ def measure() -> list[Result]:
     return [_of_samples(with_claims), *(_of_file(tried) for tried in of_files if tried is not None)]
 
 
-def _tried(runner: Runner, model: Model) -> Tried | None:
+def _tried(runner: Runner, model: Model) -> TriedRun | None:
     """Run a model, wait for its trials, and return them; None for a run without a claim."""
     run = runner.wait(runner.submit(CompileJob(model, measure=False)))
     began_s = time.monotonic()
@@ -60,10 +60,10 @@ def _tried(runner: Runner, model: Model) -> Tried | None:
     outcomes: Counter[str] = Counter(proof.outcome for proof in read_trials(run).proofs)
     name, run_s = Path(model.value).stem, run.standing().took_s or 0.0
     tell(f"{name}: run {run_s:.1f} s, cards {cards_s:.1f} s, {dict(outcomes)}")
-    return Tried(name, run_s, cards_s, outcomes) if set(outcomes) - {"not tried"} else None
+    return TriedRun(name, run_s, cards_s, outcomes) if set(outcomes) - {"not tried"} else None
 
 
-def _of_samples(tried: list[Tried]) -> Result:
+def _of_samples(tried: list[TriedRun]) -> Result:
     seconds = sorted(each.cards_s for each in tried)
     if not seconds:
         return Result("samples with a claim", "none")
@@ -72,7 +72,7 @@ def _of_samples(tried: list[Tried]) -> Result:
     return Result("from the end of a sample's run to its cards", figure, f"≤ {AIM_S:g} s", at <= AIM_S)
 
 
-def _of_file(tried: Tried) -> Result:
+def _of_file(tried: TriedRun) -> Result:
     aim_s = TIMES_RUN * tried.run_s + MORE_S
     cards = ", ".join(f"{count} {outcome}" for outcome, count in sorted(tried.outcomes.items()))
     figure = f"{tried.cards_s:.1f} s after a run of {tried.run_s:.1f} s ({cards})"

@@ -188,7 +188,7 @@ class FusionView:
 
     @property
     def _all_graphs_words(self) -> str:
-        """Launches and kernels of all graphs of the compilation, as the menu counts kernels; empty for one graph."""
+        """Launches and kernels of all graphs, as the menu counts kernels; empty for one graph."""
         if len(fusion_schedules(self.compilation)) < 2:
             return ""
         kernels = self.compilation.kernels

@@ -72,7 +72,7 @@ def _linked(kernel: Kernel) -> int:
 
 
 def user_lines(view: View, kernel: Kernel, *, op: str = "", selects: bool = True) -> None:
-    """Draw the file of an op or of most of the kernel's lines, coloured by kernel, and the kernel's FX nodes.
+    """Draw the file of an op or of most of a kernel's lines, coloured by kernel, and its FX nodes.
 
     With `selects`, the line of the op `op`, or of most ops, is selected initially. Use False beside the whole output
     code, which is already scrolled to the kernel: the selection would scroll it to the first kernel of the line.
