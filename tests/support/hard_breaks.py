@@ -82,7 +82,7 @@ HARD: dict[str, Case] = {
             "log = logging.getLogger('model')\n\n\ndef model(x):\n    warnings.warn('about to scale')\n"
             "    log.error(f'''mean {\n        x.mean()}''')\n    return x * 2"
         ),
-        {"reorder:12": "repaired", "eager_only:12": "partly", "eager_only:13": "partly", "all": "partly"},
+        {"reorder:12": "repaired", "eager_only:12": "partly", "eager_only:13": "partly"},
     ),
     "random numbers of Python and NumPy": (
         file("def model(x):\n    return x * random.random() + np.random.rand()"),

@@ -363,6 +363,18 @@ def decides(code: UserCode, line: int) -> bool:
     return drawn or any(_decides(code, use) for call in _all_reads(code, line) for use in _uses(code, call))
 
 
+def indexes(code: UserCode) -> bool:
+    """Return True if a number that the file reads is one of several indices, where torch takes no symbol."""
+    reads = [node for node in ast.walk(code.tree) if isinstance(node, ast.Call) and _is_read(node)]
+    uses = [use for call in reads for use in _uses(code, call)]
+    return any(
+        isinstance(above.slice, ast.Tuple)
+        and any(not isinstance(part, ast.Slice) and use in ast.walk(part) for part in above.slice.elts)
+        for use in uses
+        for above in code.around(use, ast.Subscript)
+    )
+
+
 def needs_number(code: UserCode, node: ast.expr) -> bool:
     """Return True if Python needs an expression's value as a number, for a branch, index or loop count."""
     return any(number_at(code, use) for use in _uses(code, node))

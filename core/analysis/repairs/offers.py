@@ -131,8 +131,8 @@ def repairs_of_break(text: str, graph_break: GraphBreak, path: str) -> tuple[Rep
     names = OF_BREAKS.get(graph_break.registry_id, ()) if line is not None else ()
     edits = [*_rule_ids(text, graph_break, names, line)] if line is not None else []
     config = [f"setting:{name}" for name in settings_of_break(graph_break)]
-    if line is not None and (decides(text, line) or repair_of(text, f"torch_math:{line}")):
-        # With this setting, `if` and `math` would need the value of a data-dependent symbol.
+    if line is not None and (decides(text, line) or _indexes(text) or repair_of(text, f"torch_math:{line}")):
+        # With this setting, `if`, `math` and several indices would need the value of a data-dependent symbol.
         config = [repair_id for repair_id in config if repair_id != "setting:capture_scalar_outputs"]
     last = [f"{LAST_RESORT}:{line}"] if line is not None and graph_break.place.file == path else []
     return tuple(_repairs(text, [*edits, *config, *last]))
@@ -151,6 +151,11 @@ def decides(text: str, line: int) -> bool:
     """Return True if the value that a line of a file reads decides a branch, or may be random."""
     code = read_code(text)
     return code is not None and choices.decides(code, line)
+
+
+def _indexes(text: str) -> bool:
+    code = read_code(text)
+    return code is not None and choices.indexes(code)
 
 
 def repairs_of_recompile(text: str, report: Report, recompile: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:

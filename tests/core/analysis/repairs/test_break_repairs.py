@@ -265,6 +265,15 @@ def test_a_function_whose_result_has_an_unsupported_method_is_not_put_into_the_g
     assert ids == [[], ["allow_in_graph:4"]]
 
 
+@pytest.mark.parametrize(
+    ("index", "is_offered"), [("n", True), (":, n", False), (":, n[0] + 1", False), (":, :n", True)]
+)
+def test_a_number_among_several_indices_is_not_made_a_symbol(index: str, is_offered: bool) -> None:
+    code = f"{HEAD}    n = x.argmax().item()\n    return x[{index}]\n"
+    ids = [repair.id for repair in repairs_of_break(code, stopped("GB0124", 5), FILE)]
+    assert ("setting:capture_scalar_outputs" in ids) == is_offered
+
+
 PRINTS = "import torch\n\n\ndef model(x):\n    print('a', size)\n    return x\n"
 PRINTED = "builtin print [<class 'torch._dynamo.variables.{0}'>, <class 'torch._dynamo.variables.{1}'>] False"
 
