@@ -150,16 +150,15 @@ class _Drawing:
             best = max(places, key=lambda place: (amounts[place], -place), default=None)
             if best is None or amounts[best] <= 0:
                 continue
-            kernel = self._launches[best].kernel
-            same = sum(amounts[place] == amounts[best] for place in places if self._launches[place].kernel == kernel)
+            same = sum(amounts[place] == amounts[best] for place in places)
             each = words(best).removesuffix(" of time") + (f" × {number(same)}" if same > 1 else "")
             yield Largest(name, self._badge(best), self._labels[best], each, (self._launches[best].id,))
         pair = max(self._refused, key=lambda pair: self._refused[pair][0], default=None)
         if pair is not None and self._refused[pair][0]:
             ids = tuple(self._launches[place].id for place in pair)
-            both = f"{self._labels[pair[0]]} with {self._title(pair[1])}"
+            badges, both = (map(each, pair) for each in (self._badge, self._labels.__getitem__))
             shared = bytes_(self._refused[pair][0])
-            yield Largest("largest missed fusion", self._badge(pair[0]), both, shared, ids)
+            yield Largest("largest missed fusion", " × ".join(filter(None, badges)), " with ".join(both), shared, ids)
 
     def _title(self, place: int) -> str:
         """Return the number and the name of a launch."""

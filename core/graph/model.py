@@ -106,7 +106,7 @@ class Group:
 class Largest:
     """The group that is the largest of a graph in one respect, or a pair of groups.
 
-    `name` is the respect, `badge` the number of the first group, `text` their names, and `ids` their ids.
+    `name` is the respect, `badge` the numbers of the groups, `text` their names, and `ids` their ids.
     """
 
     name: str

@@ -38,7 +38,8 @@ export class Largest {
     make("b", {}, line, value);
     line.append(" ");
     if (badge) make("i", {}, line, badge);
-    line.append(` ${text}`);
+    line.append(" ");
+    make("em", {}, line, text);
     element.onclick = () => this.go(each);
   }
 

@@ -50,7 +50,7 @@ export class GraphView extends Drawing {
     this.viewport.onmouseleave = () => this.hovered.over(null);
     this.root.onkeydown = (event) => this.key(event);
     this.room = new Room(this.root);
-    this.resized = new ResizeObserver(() => this.resize());
+    this.resized = new ResizeObserver(() => (this.resize(), this.elsewhere.reveal()));
   }
 
   /** @param {Arguments<GraphData & PlaceData>} args */

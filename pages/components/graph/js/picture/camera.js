@@ -7,6 +7,7 @@ import { overlap } from "./grid.js";
 const CLOSEST = 3;
 const MARGIN = 20;
 const AROUND = 40;
+const READABLE = 0.4;
 const LEAST_OPEN = 0.7;
 const LEAST_WHOLE = 0.6;
 // Views that are less high show the whole picture, as a thumbnail.
@@ -185,10 +186,8 @@ export class Camera {
 
   /** @param {number} factor @param {number} [atX] @param {number} [atY] */
   zoom(factor, atX = this.size.width / 2, atY = this.size.height / 2) {
-    const whole = Math.min(
-      this.size.width / (this.picture.width || 1),
-      this.size.height / (this.picture.height || 1),
-    );
+    const { width, height } = this.size;
+    const whole = Math.min(width / (this.picture.width || 1), height / (this.picture.height || 1));
     const k = Math.min(CLOSEST, Math.max(Math.min(0.1, whole * 0.8), this.k * factor));
     this.x = atX - (atX - this.x) * (k / this.k);
     this.y = atY - (atY - this.y) * (k / this.k);
@@ -229,7 +228,7 @@ export class Camera {
     this.by = "other";
   }
 
-  // Bring a rectangle of the picture into view: only as far as needed, or to the middle.
+  // Bring a rectangle of the picture into view: only as far as needed, or to the middle; whole if readable.
   /**
    * @param {{ x: number, y: number, w: number, h: number }} item
    * @param {boolean} [toMiddle]
@@ -238,13 +237,16 @@ export class Camera {
    */
   reveal(item, toMiddle, atOnce, low) {
     const [width, height] = [this.size.width - this.aside, this.size.height];
-    const k = toMiddle ? Math.max(this.k, 0.8) : Math.max(this.k, 0.5);
-    const [cx, cy] = [item.x + item.w / 2, item.y + Math.min(item.h, 60) / 2];
+    const near = Math.max(this.k, toMiddle ? 0.8 : 0.5);
+    const whole = Math.min((width - 2 * AROUND) / item.w, (height - 2 * AROUND) / item.h);
+    const k = whole < READABLE ? near : Math.min(near, whole);
+    const [w, h] = [Math.min(item.w, (width - 2 * AROUND) / k), Math.min(item.h, (height - 2 * AROUND) / k)];
     const [x, y] = [this.x + item.x * this.k, this.y + item.y * this.k];
-    const inside = x >= 8 && y >= (low ? 240 : 8) && x + Math.min(item.w, width / 2) * this.k <= width - 8 &&
-      y + Math.min(item.h, 120) * this.k <= height - 8;
-    if (inside && k === this.k) return;
-    this.glide(width / 2 - cx * k, height * (low ? 0.7 : toMiddle ? 0.45 : 0.4) - cy * k, k, atOnce);
+    const inside = y >= (low ? 240 : 8) && y + h * this.k <= height - 8;
+    if (k === this.k && inside && x >= 8 && x + w * this.k <= width - 8) return;
+    const [at, half] = [height * (low ? 0.7 : toMiddle ? 0.45 : 0.4), AROUND + h * k / 2];
+    const top = Math.min(height - half, Math.max(half, at)) - h * k / 2;
+    this.glide(width / 2 - (item.x + w / 2) * k, top - item.y * k, k, atOnce);
   }
 
   // Pan as little as needed to show all these boxes; if they need more room than the view has, zoom out for them if
