@@ -55,7 +55,8 @@ export function edgesAround(graph, picture, placed) {
 }
 
 // The box that an arrow key leads to: the nearest one in its direction, as seen on screen. At the foot of a column, and
-// at its head, the key follows an edge, not aside into another column. With `groups`, the nearest hull or group, for which its header stands.
+// at its head, the key follows an edge, not aside into another column. With `groups`, the nearest hull or group, for
+// which its header stands.
 /**
  * @param {Drawing} drawing
  * @param {number} across
