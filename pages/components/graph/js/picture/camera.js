@@ -7,7 +7,6 @@ import { overlap } from "./grid.js";
 const CLOSEST = 3;
 const MARGIN = 20;
 const AROUND = 40;
-const READABLE = 0.4;
 const LEAST_OPEN = 0.7;
 const LEAST_WHOLE = 0.6;
 // Views that are less high show the whole picture, as a thumbnail.
@@ -239,7 +238,7 @@ export class Camera {
     const [width, height] = [this.size.width - this.aside, this.size.height];
     const near = Math.max(this.k, toMiddle ? 0.8 : 0.5);
     const whole = Math.min((width - 2 * AROUND) / item.w, (height - 2 * AROUND) / item.h);
-    const k = whole < READABLE ? near : Math.min(near, whole);
+    const k = whole < LEAST_WHOLE ? near : Math.min(near, whole);
     const [w, h] = [Math.min(item.w, (width - 2 * AROUND) / k), Math.min(item.h, (height - 2 * AROUND) / k)];
     const [x, y] = [this.x + item.x * this.k, this.y + item.y * this.k];
     const inside = y >= (low ? 240 : 8) && y + h * this.k <= height - 8;
