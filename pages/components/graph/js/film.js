@@ -179,15 +179,14 @@ export class Film {
 
   tell() {
     if (!this.on) return;
-    const frame = this.frames[this.at];
+    const { title, detail, amounts = [] } = this.frames[this.at];
     this.slider.value = String(this.at);
     this.count.textContent = `${this.at} / ${this.frames.length - 1}`;
-    this.title.textContent = frame.title;
-    this.detail.textContent = frame.detail;
-    this.detail.title = frame.detail;
-    const amounts = frame.amounts ?? [];
+    this.title.textContent = title;
+    this.detail.textContent = detail;
+    this.detail.title = detail;
     const texts = amounts.map(({ text }) => text).join(", ");
-    this.slider.setAttribute("aria-valuetext", [frame.title, frame.detail, texts].filter(Boolean).join(". "));
+    this.slider.setAttribute("aria-valuetext", [title, detail, texts].filter(Boolean).join(". "));
     for (const meter of /** @type {Iterable<HTMLElement>} */ (this.amounts.children)) {
       const amount = amounts.find(({ name }) => name === meter.title);
       meter.textContent = amount?.text ?? "–";
