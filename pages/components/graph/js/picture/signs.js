@@ -99,7 +99,9 @@ export class Signs {
     for (const placed of this.groups) {
       if (shown.length === MOST) break;
       const { box, item } = placed;
-      if (!overlap(box, rect) || !this.stage.visible(item) || (this.fusing && isHull(item))) continue;
+      if (!overlap(box, rect) || !this.stage.visible(item) || (this.fusing && placed.open && isHull(item))) {
+        continue;
+      }
       const made = this.madeOf(placed, k, size);
       if (!made || this.posts.some((old) => overlap(made.spot, old.spot))) continue;
       this.posts.push({ placed, spot: made.spot });
