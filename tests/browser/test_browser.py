@@ -174,7 +174,7 @@ def test_an_error_is_shown_with_the_users_own_line_and_can_be_corrected(server: 
     expect(chip(page, "failed")).to_be_visible()
     settle(page)
     expect(page.locator("[data-testid='stAlert']").first).to_contain_text("ValueError")
-    expect(headline(page)).to_have_text("The run failed on line 2 of your code: ValueError: only small inputs, please")
+    expect(headline(page)).to_have_text("Eager failed on line 2 of your code: ValueError: only small inputs, please")
     expect(page.locator(".cv .line.break")).to_contain_text("raise ValueError('only small inputs, please')")
 
     page.get_by_role("link", name="Edit and run again").click()

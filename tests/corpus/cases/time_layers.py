@@ -22,7 +22,7 @@ class Layer(torch.nn.Module):
         return rows + self.down(torch.nn.functional.gelu(self.up(self.norm(rows)))) * torch.sigmoid(rows)
 
 
-model = torch.nn.Sequential(*(Layer() for _ in range(48)))
+model = torch.nn.Sequential(*(Layer() for _ in range(160)))
 inputs = (torch.randn(8, 16),)
 
 # Cured
