@@ -159,6 +159,7 @@ class KernelView:
         "This log is imported, and the tools run code from it. Continue only if you trust it."
     )
     result_deleted: ClassVar[str] = "The result was deleted."
+    no_line: ClassVar[str] = "Torch recorded no line of the user's code for these ops."
     no_origins: ClassVar[str] = "Its FX nodes were not recorded. Set INDUCTOR_PROVENANCE=1 to record them."
     graph_link: ClassVar[str] = "Show these nodes in the FX graph"
     no_other_run: ClassVar[str] = (
@@ -237,13 +238,15 @@ class KernelView:
         return most_called_line(self.kernel, path, nodes, op) or min(self.lines_in(path, nodes), default=None)
 
     def elsewhere(self, path: str, nodes: Mapping[str, FxNode]) -> str:
-        """Return the lines of other files that called the kernel's ops, as Markdown; empty without one."""
+        """Return the lines of other files that called the kernel's ops, as Markdown; empty if all are in the file."""
         sources = [nodes[name].source for name in self.kernel.origins if name in nodes]
         others = {
             (place.file, place.line): place.short for place in sources if place is not None and place.file != path
         }
         places = [code(others[at], LONGEST_LINE) for at in sorted(others)]
-        return f"Other files: {fmt.first_of(places, MOST_PLACES)}." if places else ""
+        if not places:
+            return "" if self.lines_in(path, nodes) else self.no_line
+        return f"Other files: {fmt.first_of(places, MOST_PLACES)}."
 
     def origins(self, nodes: Iterable[str]) -> list[str]:
         """Return the names of the FX nodes that became this kernel, in the order of `nodes`."""

@@ -126,4 +126,5 @@ def test_a_kernels_lines_begin_with_those_of_an_op_or_of_most_ops() -> None:
     assert lines <= view.lines_in(path, nodes)
     assert view.line_in("elsewhere.py", nodes) is None
     assert view.elsewhere(path, nodes) == ""
+    assert replace(view, kernel=replace(kernel, stacks=())).elsewhere(path, {}) == view.no_line
     assert view.elsewhere("elsewhere.py", nodes) == "Other files: `model.py:30`, `model.py:46`, `model.py:47`."
