@@ -19,8 +19,7 @@ from streamlit.elements import arrow
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
-from core.views import blocks
-from core.views.markdown import indented_line
+from core.views import blocks, markdown
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.charts import PLOTLY_CONFIG, go
@@ -205,7 +204,7 @@ def _cell(column: blocks.Column[Any], row: Any) -> Any:
     value = column.value(row)
     if column.bar and value is not None:
         return 100 * value
-    return indented_line(value) if isinstance(value, str) else value
+    return markdown.indented_line(value) if isinstance(value, str) else value
 
 
 def _tinted(table: Any, names: Sequence[str]) -> Any:

@@ -238,7 +238,7 @@ class KernelView:
         return most_called_line(self.kernel, path, nodes, op) or min(self.lines_in(path, nodes), default=None)
 
     def elsewhere(self, path: str, nodes: Mapping[str, FxNode]) -> str:
-        """Return the lines of other files that called the kernel's ops, as Markdown; empty if all are in the file."""
+        """Return the lines of other files that called the kernel's ops; empty if all are in this file."""
         sources = [nodes[name].source for name in self.kernel.origins if name in nodes]
         others = {
             (place.file, place.line): place.short for place in sources if place is not None and place.file != path
