@@ -135,9 +135,8 @@ def _known_result(facts: RunFacts, compared: Results) -> tuple[str, Proposal | N
         if not match or not is_here or cause.option in inductor_options:
             continue
         if re.search(cause.result, difference_words(compared.told[0])):
-            call = f"torch.compile(model, options={{'{cause.option}': True}})"
-            options = {"options": {**inductor_options, cause.option: True}, "mode": None}
-            return cause.advice.format(**match.groupdict()), Proposal(call, compile=options) if cause.option else None
+            proposal = with_options({**inductor_options, cause.option: True}) if cause.option else None
+            return cause.advice.format(**match.groupdict()), proposal
     return None
 
 
@@ -321,8 +320,10 @@ def _ops(graph: FxGraph) -> Counter[str]:
 def known_error(facts: RunFacts) -> Finding | None:
     """Return the finding for the error that ended a run, if the book of causes has it."""
     error = facts.report.error
-    for cause in known_causes("error") if error is not None else ():
-        match = cause.match(error.message if error else "")
+    if error is None:
+        return None
+    for cause in known_causes("error"):
+        match = cause.match(error.message)
         if match:
             title, reason, advice = (
                 text.format(**match.groupdict()) for text in (cause.title, cause.reason, cause.advice)

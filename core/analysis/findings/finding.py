@@ -140,10 +140,10 @@ class KnownCause:
     rule: str = ""
     title: str = ""
     reason: str = ""
-    patterns: tuple[str, ...] = ()
+    patterns: Sequence[str] = ()
     result: str = ""
     source: str = ""
-    backends: tuple[str, ...] = ()
+    backends: Sequence[str] = ()
     option: str = ""
 
     def match(self, text: str) -> re.Match[str] | None:
@@ -160,11 +160,7 @@ def book() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 @lru_cache
 def known_causes(of: Literal["error", "result", "hint"]) -> tuple[KnownCause, ...]:
     """Return the rows of the book of causes for errors, for differing results or for torch's hints."""
-    return tuple(KnownCause(**{name: _frozen(value) for name, value in row.items()}) for row in book()[of])
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(KnownCause(**row) for row in book()[of])
 
 
 def _undisturbed(measured: Speed | None) -> Speed | None:

@@ -124,22 +124,28 @@ def test_without_leave_nothing_is_tried(store: Store) -> None:
     assert engine.started == [run]
 
 
-def test_a_submission_ends_a_trial_within_a_second_and_the_trial_is_made_again(store: Store) -> None:
-    held: list[Run] = []
+def with_endless_trial(store: Store) -> tuple[Runner, RecordingEngine, Run, Run]:
+    """A runner, its engine and run, and the run's first trial, which does not end by itself."""
+    endless: list[Run] = []
 
-    def first_trial_held(run: Run) -> str:
-        if is_trial(run) and not held:
-            held.append(run)
+    def log_of(run: Run) -> str:
+        if is_trial(run) and not endless:
+            endless.append(run)
             return ""
         return recorded(run)
 
-    engine = RecordingEngine(first_trial_held)
+    engine = RecordingEngine(log_of)
     runner = Runner(store, engine, tries=True)
     run = runner.submit(ZOO)
-    until(lambda: bool(held))
+    until(lambda: bool(endless))
+    return runner, engine, run, endless[0]
+
+
+def test_a_submission_ends_a_trial_within_a_second_and_the_trial_is_made_again(store: Store) -> None:
+    runner, _, run, trial = with_endless_trial(store)
     began_s = time.monotonic()
     second = runner.submit(replace(ZOO, seed=1, repairs_of=run.id))
-    until(lambda: not held[0].path.exists())
+    until(lambda: not trial.path.exists())
     assert time.monotonic() - began_s < KILL_S
     runner.wait(second)
     assert {proof.key: proof.outcome for proof in done(runner, run).proofs}["where:25"] == "repaired"
@@ -158,25 +164,14 @@ def test_a_measured_run_starts_without_a_trial_beside_it(store: Store) -> None:
 
 
 def test_a_submission_in_another_process_ends_a_trial_within_a_second_and_delays_the_next(store: Store) -> None:
-    held: list[Run] = []
-
-    def first_trial_held(run: Run) -> str:
-        if is_trial(run) and not held:
-            held.append(run)
-            return ""
-        return recorded(run)
-
-    engine = RecordingEngine(first_trial_held)
-    runner = Runner(store, engine, tries=True)
-    run = runner.submit(ZOO)
-    until(lambda: bool(held))
+    runner, engine, run, trial = with_endless_trial(store)
     began_s = time.monotonic()
     elsewhere = Runner(store, RecordingEngine(lambda _: ""))
     second = elsewhere.submit(replace(ZOO, seed=1))
-    until(lambda: not held[0].path.exists())
+    until(lambda: not trial.path.exists())
     assert time.monotonic() - began_s < KILL_S
     time.sleep(trials.AGAIN_S + trials.POLL_S)
-    assert [each for each in engine.started if is_trial(each)] == held
+    assert [each for each in engine.started if is_trial(each)] == [trial]
     elsewhere.cancel(second)
     assert {proof.key: proof.outcome for proof in done(runner, run).proofs}["where:25"] == "repaired"
 
