@@ -48,6 +48,14 @@ def package_files(run: Run) -> tuple[Path, ...]:
     return tuple(path for name in names if regular(path := run.path / DIRECTORY / name))
 
 
+TRIALS_DIRECTORY = "trials"
+
+
+def is_trial(run: Run) -> bool:
+    """Return True for a trial of a fix on this machine; on a node of a cluster, it has a run's place."""
+    return run.path.parent.name == TRIALS_DIRECTORY
+
+
 LOADING, MEASURING, TIMING, MEMORY = "loading the model", "measuring", "timing the kernels", "measuring memory"
 PROFILING = "recording a profile"
 NODES = "holding each node against float64"

@@ -50,16 +50,17 @@ from core.base.files import read, remove
 from core.graph.fx import source_path
 from core.job import MAX_CODE_BYTES, CompileJob
 from core.job.prepared import prepared
+from core.runs.progress import TRIALS_DIRECTORY
 from core.runs.store import Run, Store
 from core.runs.stored import TRIALS, open_report, read_trials, write_trials
 
-DIRECTORY = "trials"
 MOST_TRIALS = 12  #: limit: trials of a run that start by themselves, and trials of one request
 # Seconds for all trials of a run: a share of its own seconds, or this time if that is more.
 SHARE, LEAST_S = 1 / 3, 20.0
-ASKED_S = 60.0  #: limit: seconds of all trials of one request
+ASKED_SHARE = 2.0
+ASKED_S = 60.0  #: limit: seconds of all trials of one request; for a long run, twice its own seconds
 LEAST_TRIAL_S = 2.0
-ROUNDS_S, MOST_ROUND_TRIALS = 60.0, 40  #: limit: seconds and trials to apply all fixes
+MOST_ROUND_TRIALS = 40  #: limit: trials to apply all fixes
 TRIES, AGAIN_S = 5, 1.0  #: starts of a trial that submissions end, and seconds between two
 POLL_S = 0.1
 MOST_LOOKED = 8  #: newest runs among which those of other processes are looked for
@@ -81,9 +82,9 @@ def starts_by_itself(run: Run, kinds: Collection[str]) -> bool:
     return not apart and not job.model.is_script and job.device.partition(":")[0] == "cpu"
 
 
-def budget_s(run: Run) -> float:
-    """Return the seconds for the trials of a run that start by themselves."""
-    return max(LEAST_S, (run.standing().took_s or 0.0) * SHARE)
+def budget_s(run: Run, share: float = SHARE, least_s: float = LEAST_S) -> float:
+    """Return the seconds for the trials of a run; by default for those that start by themselves."""
+    return max(least_s, (run.standing().took_s or 0.0) * share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +124,15 @@ def trial_job(job: CompileJob, backend: str) -> CompileJob:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A trial that has ended: its code and report; without a report, `reason` says why."""
+    """A trial that has ended: its code and report; without a report, `reason` says why.
+
+    `is_late` is True if its time limit ended it.
+    """
 
     side: TrialSide | None
     took_s: float
     reason: str = ""
+    is_late: bool = False
 
 
 class Bench:
@@ -141,7 +146,7 @@ class Bench:
     ) -> None:
         job = run.job()
         assert job is not None
-        self.job, self.report, self.left_s, self.made = job, open_report(run), seconds, 0
+        self.job, self.report, self.seconds, self.left_s, self.made = job, open_report(run), seconds, seconds, 0
         self.side = TrialSide(self.report, _code(run, job), source_path(self.report))
         self._execute, self.most = execute, most
         self._bases: dict[str, TrialSide | None] = {}
@@ -152,11 +157,14 @@ class Bench:
         return self.made < self.most and self.left_s >= LEAST_TRIAL_S
 
     def attempt(self, job: CompileJob) -> Attempt | None:
-        """Run a job, and count it; None if the trials were stopped or there is no room."""
+        """Run a job, and count it; None if the trials were stopped, there is no room, or the time is over."""
         if not self.has_room:
             return None
         self.made += 1
         attempt = self._execute(job, self.left_s)
+        if attempt is not None and attempt.is_late and self.left_s < job.time_limit_s:
+            self.left_s = 0.0
+            return None
         self.left_s -= attempt.took_s if attempt else 0.0
         return attempt
 
@@ -232,7 +240,7 @@ class Rounds:
             behaviour_changes(self._side),
             left_over(self._side),
             self.bench.made,
-            ROUNDS_S - self.bench.left_s,
+            self.bench.seconds - self.bench.left_s,
         )
 
     def _add(self, changes: tuple[Proposal, ...]) -> bool:
@@ -347,11 +355,11 @@ class Prover:
 
     def request(self, run: Run, keys: Sequence[str] | None = None) -> None:
         """Queue trials of a run: of these proposals, or of all that were not tried yet."""
-        self._add(_Request(run, ASKED_S, tuple(keys) if keys is not None else None))
+        self._add(_Request(run, budget_s(run, ASKED_SHARE, ASKED_S), tuple(keys) if keys is not None else None))
 
     def apply_all(self, run: Run) -> None:
         """Queue the trials that apply all fixes of a run together; a run confirms the result."""
-        self._add(_Request(run, ROUNDS_S, is_all=True))
+        self._add(_Request(run, budget_s(run, ASKED_SHARE, ASKED_S), is_all=True))
 
     def progress(self, run: Run) -> TrialProgress | None:
         """Return the progress of a run's trials; None if none is queued, executes, or is about to start."""
@@ -394,7 +402,7 @@ class Prover:
     def _serve(self, request: _Request) -> None:
         """Make the trials of a request, and store each result at once."""
         run = request.run
-        remove(run.path / DIRECTORY)
+        remove(run.path / TRIALS_DIRECTORY)
         bench = Bench(run, request.seconds, partial(self._attempt, request))
         known = read_trials(run)
         earlier = {proof.key: proof for proof in known.proofs}
@@ -421,7 +429,7 @@ class Prover:
     def _apply(self, request: _Request) -> None:
         """Apply all fixes together, store the result, and submit the run that confirms it."""
         run = request.run
-        remove(run.path / DIRECTORY)
+        remove(run.path / TRIALS_DIRECTORY)
         bench = Bench(run, request.seconds, partial(self._attempt, request), MOST_ROUND_TRIALS)
         known = read_trials(run)
         harmful = {proof.key for proof in known.proofs if proof.outcome in ("worse", "differs", "failed")}
@@ -470,7 +478,7 @@ def attempt_of(trial: Run) -> Attempt:
     status = trial.standing()
     took_s = status.took_s or 0.0
     if status.state not in ("done", "failed"):
-        return Attempt(None, took_s, status.reason or status.state)
+        return Attempt(None, took_s, status.reason or status.state, status.state == "timed out")
     try:
         report = open_report(trial)
     except CompileboardError as error:
@@ -481,7 +489,7 @@ def attempt_of(trial: Run) -> Attempt:
 def create_trial(store: Store, run: Run, job: CompileJob, by: str) -> Run:
     """Create the queued directory of a trial below its run; raises StoreError, JobError."""
     below, original = copy(store), _original_code(run, job)
-    below.runs_dir = run.path / DIRECTORY
+    below.runs_dir = run.path / TRIALS_DIRECTORY
     code = repaired(original, job.repairs) if job.repairs else _code(run, job)
     made, name = below.create(job, code=code, by=by, original=original), secrets.token_hex(8)
     # A name like a tool's, which differs from the run's id: the trial works in a directory of its own.

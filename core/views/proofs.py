@@ -15,7 +15,7 @@ from core.base import words as fmt
 from core.job.checks import MAX_REPAIRS
 from core.runs.store import Run
 from core.runs.stored import read_trials
-from core.runs.trials import ASKED_S, MOST_TRIALS, ROUNDS_S, TrialProgress
+from core.runs.trials import ASKED_S, MOST_TRIALS, TrialProgress
 from core.views.blocks import Code, Listing, PageBlock, paragraph
 from core.views.markdown import LONGEST_TEXT, code, one_line, plain, prose
 
@@ -33,6 +33,7 @@ WHY_NOT: dict[claims.WhyNot, str] = {
     "ended": "the trials were stopped",
     "not repeatable": "the unchanged code showed other graph breaks, recompiles, errors or results when it ran again",
 }
+TIME_WORDS = f"Takes up to {fmt.limit_s(ASKED_S)}, or twice the run's own time if that is longer."
 # Seconds and share of compiling that a trial must save, so that it is no noise.
 CLEARLY_S, CLEARLY = 0.5, 0.3
 # Refusals that the run itself gives: the fix would have no effect.
@@ -141,13 +142,13 @@ class TrialsView:
 
     button: ClassVar[str] = "Try the fixes"
     help: ClassVar[str] = (
-        f"Runs the code again, up to {MOST_TRIALS} times and for {fmt.limit_s(ASKED_S)}: each time with one fix, "
-        "compared with eager, without measuring."
+        f"Runs the code again, up to {MOST_TRIALS} times: each time with one fix, compared with eager, without "
+        f"measuring. {TIME_WORDS}"
     )
 
     all_help: ClassVar[str] = (
         "Applies all fixes in rounds until nothing new appears, drops what is not needed, and compiles the result. "
-        f"Runs the code again, for up to {fmt.limit_s(ROUNDS_S)}."
+        f"Runs the code again. {TIME_WORDS}"
     )
 
     progress: TrialProgress | None

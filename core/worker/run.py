@@ -40,7 +40,7 @@ from core.report import Counters, RunError, Setting
 from core.report.records.compilation import NoteRecord, SourceRecord
 from core.report.run import NOT_RECORDED
 from core.runs.progress import DIRECTORY as PACKAGES
-from core.runs.progress import NEIGHBOURS, PROFILING
+from core.runs.progress import NEIGHBOURS, PROFILING, is_trial
 from core.runs.store import Run
 from core.runs.stored import profile_path
 from core.worker.aoti.stage import PackageStage
@@ -146,7 +146,7 @@ def work(run: Run, job: CompileJob) -> int:
     state = RunState(run, job, original, path, memory, neighbours, step)
     try:
         emit_setting(run, job, files)
-        with recording(later, job), accelerating(emit, run.path / PROGRAMS):
+        with recording(later, job, is_trial(run)), accelerating(emit, run.path / PROGRAMS):
             _make_calls(state)
         _do(STAGES, state)
         if filling:
@@ -447,7 +447,7 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException, raises
 
 
 @contextmanager
-def recording(later: DeferredRecords, job: CompileJob) -> Iterator[None]:
+def recording(later: DeferredRecords, job: CompileJob, brief: bool = False) -> Iterator[None]:
     """Enable all recorders of a run, and disable caches that would hide compilations.
 
     A run that tests the caches keeps them enabled. Slow records are deferred to `later`, so that no call waits for
@@ -471,7 +471,7 @@ def recording(later: DeferredRecords, job: CompileJob) -> Iterator[None]:
         torch._inductor.config.patch(watched),
         recorder.watching_kernels(),
         watching_bytecode(emit, is_recorded, later),
-        watching_guards(emit),
+        watching_guards(emit, brief),
         watching_autotuning(emit),
         passes.watching(),
         watching_partition(emit, passes.subgraph),

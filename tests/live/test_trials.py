@@ -9,7 +9,9 @@ from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, St
 from core.analysis.repairs.claims import RunTrials, counts
 from core.commands.main import main
 from core.commands.output import OK
+from core.runs.engine.queues import Assignment
 from core.runs.stored import TRIALS, read_trials
+from core.runs.trials import create_trial, trial_job
 from core.views.overview import OverviewView
 from core.views.proofs import AppliedView, proof_words
 from tests.live.test_bisection import WRONG_LOWERING
@@ -135,6 +137,14 @@ def test_a_submission_ends_a_real_trial_within_a_second(here: Runner) -> None:
     assert not trials[0].exists()
     here.stop_trials(run)
     assert here.wait(second).status().state == "done"
+
+
+def test_a_trial_times_its_guards_together_only(here: Runner, engine: LocalEngine) -> None:
+    job = code_job(PRINTS.replace("norm", "min"))
+    trial = create_trial(here.store, made(here, job), trial_job(job, "eager"), "")
+    engine.start(Assignment(trial), lambda: None)
+    timed = [(each.guard_warm_us, each.guard_costs) for each in open_report(here.wait(trial)).compilations]
+    assert [(us is not None and us > 0, costs) for us, costs in timed] == [(True, None)] * 2
 
 
 @pytest.mark.usefixtures("commands_here")

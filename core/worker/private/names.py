@@ -44,9 +44,7 @@ LOG = (
         "LOG_TRACE_HANDLER",
         "LazyTraceHandler.root_dir",
     ),
-    PrivateName(
-        "torch._logging._internal", "_track_handler", "a script's own TORCH_TRACE writes to its own directory, too"
-    ),
+    PrivateName("torch._logging._internal", "_track_handler", "a script's own TORCH_TRACE is written, too"),
     *rows(
         "torch._logging._internal",
         "records torch's own log messages, by the names that TORCH_LOGS takes",
@@ -118,6 +116,7 @@ DYNAMO = (
         "CheckFunctionManager.__init__",
         "CheckFunctionManager.guard_manager",
     ),
+    PrivateName("torch._dynamo.guards", "profile_guard_manager", "replaced in a trial, which needs no time of guards"),
     PrivateName(
         "torch._dynamo.output_graph",
         "OutputGraph.call_user_compiler",

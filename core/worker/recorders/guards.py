@@ -13,7 +13,7 @@ import gc
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, NamedTuple
@@ -42,8 +42,12 @@ FILTERS = (
 
 
 @contextmanager
-def watching_guards(emit: Emit) -> Iterator[None]:
-    """Record the guards of every compilation as soon as torch has made and logged them."""
+def watching_guards(emit: Emit, brief: bool = False) -> Iterator[None]:
+    """Record the guards of every compilation as soon as torch has made and logged them.
+
+    If `brief`, only all guards together are timed, and torch's own timing is left out: it clears the CPU's caches
+    first, which takes 16 ms for each compilation, more than Dynamo needs for a small frame.
+    """
     original = dynamo_guards.CheckFunctionManager.__init__
 
     def made(self: Any, f_code: CodeType, output_graph: Any, *args: Any, **kwargs: Any) -> None:
@@ -55,18 +59,21 @@ def watching_guards(emit: Emit) -> Iterator[None]:
             parts = _printed_parts(leaves)
         except AttributeError:
             return
-        emit(_record(root, leaves, parts, output_graph))
+        emit(_record(root, leaves, parts, output_graph, brief))
 
-    with patch.object(dynamo_guards.CheckFunctionManager, "__init__", made):
+    untimed = patch.object(dynamo_guards, "profile_guard_manager", lambda *_: 0.0) if brief else nullcontext()
+    with patch.object(dynamo_guards.CheckFunctionManager, "__init__", made), untimed:
         yield
 
 
-def _record(root: Any, leaves: tuple[Leaf, ...], parts: tuple[int, ...], output_graph: Any) -> GuardsRecord:
+def _record(
+    root: Any, leaves: tuple[Leaf, ...], parts: tuple[int, ...], output_graph: Any, brief: bool
+) -> GuardsRecord:
     """Return the guard data that the tree's text lacks, with times if the guarded values exist."""
     scope = getattr(output_graph, "local_scope", None)
     took_us = warm_us(root, scope)
-    if took_us is None:
-        return GuardsRecord(parts=parts)
+    if took_us is None or brief:
+        return GuardsRecord(parts=parts, warm_us=took_us)
     clock = GuardClock(root, leaves, scope or {}, getattr(output_graph, "global_scope", None) or {})
     # Guards run user code and torch's filters: their errors must not end the run.
     with _no_collection(), suppress(Exception):

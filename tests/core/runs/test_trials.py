@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Run, Runner, Store
-from core.analysis.repairs.claims import Proof, RunTrials
+from core.analysis.repairs.claims import Proof, ProofOutcome, RunTrials, WhyNot
 from core.runs import trials
 from core.runs.engine.opening import tried_kinds
 from core.runs.engine.queues import Assignment
+from core.runs.progress import TRIALS_DIRECTORY, is_trial
 from core.runs.sharing import import_archive, write_archive
+from core.runs.status import State
 from core.runs.stored import TRIALS, read_trials, write_trials
-from core.runs.trials import DIRECTORY, MOST_TRIALS, budget_s, starts_by_itself, trial_job
+from core.runs.trials import ASKED_S, ASKED_SHARE, MOST_TRIALS, budget_s, starts_by_itself, trial_job
 from tests.support.engines import PromptEngine, until
 from tests.support.places import TRACES
 
@@ -39,10 +41,6 @@ class RecordingEngine(PromptEngine):
         if name:
             shutil.copy(TRACES / name / "trace.log", assignment.run.trace_dir)
             self.end(assignment.run, "done")
-
-
-def is_trial(run: Run) -> bool:
-    return run.path.parent.name == DIRECTORY
 
 
 def recorded(run: Run) -> str:
@@ -74,7 +72,7 @@ def test_the_fixes_of_a_sample_are_tried_when_its_run_has_ended(store: Store) ->
     assert base.path.parents[1] == run.path
     # A trial is no run of the store, and leaves nothing but its result.
     assert [each.id for each, _ in store.list()] == [run.id]
-    assert list((run.path / DIRECTORY).iterdir()) == []
+    assert list((run.path / TRIALS_DIRECTORY).iterdir()) == []
 
 
 def test_a_trial_has_the_limits_of_its_run_and_a_share_of_its_time(store: Store) -> None:
@@ -249,7 +247,12 @@ def test_a_request_tries_what_was_not_tried(store: Store) -> None:
     assert all(second[proof.key] == proof for proof in first.proofs if proof.is_proven)
 
 
-def test_a_trial_that_ends_without_a_log_is_no_proof(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("state", "outcome", "why"), [("crashed", "failed", ""), ("timed out", "not tried", "no time")]
+)
+def test_a_trial_that_ends_without_a_log_is_no_proof(
+    store: Store, state: State, outcome: ProofOutcome, why: WhyNot
+) -> None:
     engine = RecordingEngine(recorded)
     runner = Runner(store, engine, tries=True)
     engine.scenario = lambda run: "" if (job := run.job()) and job.repairs else recorded(run)
@@ -257,9 +260,31 @@ def test_a_trial_that_ends_without_a_log_is_no_proof(store: Store) -> None:
     until(lambda: any((each.job() or ZOO).repairs for each in engine.started))
     trial = next(each for each in engine.started if (each.job() or ZOO).repairs)
     engine.scenario = recorded
-    engine.end(trial, "timed out")
-    shown = done(runner, run)
-    assert [proof.outcome for proof in shown.proofs if proof.outcome == "failed"] == ["failed"]
+    job = trial.job()
+    assert job is not None
+    engine.end(trial, state)
+    shown = {proof.key: proof for proof in done(runner, run).proofs}
+    cut = shown[job.repairs[0][0]]
+    assert (cut.outcome, cut.why) == (outcome, why)
+    # Without time, no other trial starts.
+    assert any(proof.is_proven for proof in shown.values()) == (state == "crashed")
+
+
+def test_a_base_that_the_time_for_trials_ends_does_not_count_as_another_run(store: Store) -> None:
+    engine = RecordingEngine(lambda run: "" if is_trial(run) else "graph_break_zoo")
+    runner = Runner(store, engine, tries=True)
+    run = runner.submit(ZOO)
+    until(lambda: any(map(is_trial, engine.started)))
+    engine.end(engine.started[-1], "timed out")
+    tried = [proof.why for proof in done(runner, run).proofs if proof.measure]
+    assert set(tried) == {"no time"}
+    assert sum(map(is_trial, engine.started)) == 1
+
+
+def test_a_request_has_the_time_for_two_runs(store: Store) -> None:
+    run = store.create(ZOO)
+    run.write_status(replace(run.status(), state="done", started_s=1000.0, ended_s=1180.0, handle=""))
+    assert (budget_s(run), budget_s(run, ASKED_SHARE, ASKED_S)) == (60.0, 360.0)
 
 
 def test_all_fixes_are_applied_in_rounds_and_those_that_are_not_needed_dropped(store: Store) -> None:
