@@ -436,6 +436,39 @@ def test_signs_stay_while_the_picture_is_panned_and_zoomed(page: Page) -> None:
     assert box(signs.first)["height"] == pytest.approx(before, abs=0.1)
 
 
+ZOOM_IN = """async (root) => {
+    const { camera, canvas } = root.compileboardView
+    const views = []
+    for (let step = 0; step < 30; step += 1) {
+        camera.zoom(1.01)
+        await new Promise(requestAnimationFrame)
+        // A wheel event asks what is under the pointer, too.
+        document.elementFromPoint(300, 300)
+        views.push([canvas.style.willChange, canvas.getBoundingClientRect().width / camera.k])
+    }
+    return views
+}"""
+
+
+def test_a_zoom_scales_the_painted_drawing_and_paints_it_sharply_at_rest(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    expect(view.locator(".margin")).to_be_visible()
+    metrics = page.context.new_cdp_session(page)
+    metrics.send("Performance.enable")
+
+    def layouts() -> float:
+        return {one["name"]: one["value"] for one in metrics.send("Performance.getMetrics")["metrics"]}["LayoutCount"]
+
+    before = layouts()
+    layers, widths = zip(*view.evaluate(ZOOM_IN), strict=True)
+
+    assert layers[3:] == ("transform",) * 27
+    assert widths == pytest.approx([widths[0]] * 30, rel=0.001)
+    assert layouts() - before < 10
+    expect(view.locator(".stage")).to_have_attribute("style", re.compile(r"^(?!.*will-change: transform).*scale\("))
+
+
 def test_a_group_has_no_neighbourhood_and_escape_closes_the_message(page: Page) -> None:
     view = mount(page, "transformer")
     item(view, "m:blocks.0").locator(".label").click()

@@ -7,10 +7,11 @@ import { Hulls } from "./hulls.js";
 import { Graph, NOTHING } from "./model.js";
 import { Overlays } from "./overlay.js";
 import { Help, Notice, Tip } from "./panels.js";
-import { Camera, inside, LEAST_PRESENTED, OVERSCAN, SLACK } from "./picture/camera.js";
+import { Camera, LEAST_PRESENTED, OVERSCAN, SLACK } from "./picture/camera.js";
 import { compose } from "./picture/compose.js";
 import { Far } from "./picture/far.js";
 import { flyAll, standing } from "./picture/flight.js";
+import { inside } from "./picture/grid.js";
 import { Minimap } from "./picture/minimap.js";
 import { inksOf } from "./picture/paints.js";
 import { moveWithPointer } from "./picture/pointer.js";
@@ -141,7 +142,7 @@ export class Drawing {
   }
 
   drawNow() {
-    this.canvas.style.transform = `translate(${this.camera.x}px, ${this.camera.y}px) scale(${this.camera.k})`;
+    this.camera.draw();
     this.moved();
   }
 
@@ -205,12 +206,11 @@ export class Drawing {
   // At rest: draw sharply again, drop elements far outside, and fetch levels that may be needed next.
   settle() {
     const { camera, stage } = this;
-    camera.rest();
+    camera.draw(true);
+    this.signs.follow();
     if (camera.far && this.far.at && Math.abs(this.far.at.k / camera.k - 1) > 0.01) this.repaintFar();
     if (!camera.far && stage.rect) {
-      const [view, drawn] = [camera.rect(), stage.rect].map(([left, top, right, bottom]) =>
-        (right - left) * (bottom - top)
-      );
+      const [view, drawn] = [camera.rect(), stage.rect].map(([l, t, r, b]) => (r - l) * (b - t));
       if (drawn > 6 * view) this.cull();
     }
     this.atRest();

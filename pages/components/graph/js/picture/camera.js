@@ -1,7 +1,7 @@
 // The camera: the position of the picture in its viewport; one style change per frame, on a div around the SVG.
 import { isPresenting } from "../../../js/room.js";
 import { calm, nearest } from "../dom.js";
-import { overlap } from "./grid.js";
+import { isStretched, overlap } from "./grid.js";
 /** @import { Picture, Placed, Rect, Spot } from "../types.d.ts" */
 
 const CLOSEST = 3;
@@ -27,8 +27,8 @@ export class Camera {
   frame = 0;
   moved = false;
   gliding = false;
-  panning = false;
-  // The scale that the drawing has in the document.
+  moving = false;
+  // The scale that the drawing is painted for.
   at = 1;
   /** @type {"view" | "user" | "other"} */
   by = "view";
@@ -194,17 +194,22 @@ export class Camera {
     this.touched();
   }
 
-  // From the second frame of a pan on, the drawing is a layer of its own, which need not be painted anew. At another
-  // scale it is: its texts are laid out for the size that they have on the screen.
-  layer() {
-    const pans = this.by === "user" && !this.gliding && this.at === this.k;
-    this.stage.style.willChange = pans && this.panning ? "transform" : "";
-    [this.panning, this.at] = [pans, this.k];
-  }
-
-  rest() {
-    this.panning = false;
-    this.stage.style.willChange = "";
+  // From the second frame of a move on, the drawing is a layer of its own, which is moved and scaled as it is painted. A
+  // browser lays out all texts anew for another scale, but not for another distance: so a layer is scaled by the matrix'
+  // last element. Without a layer, texts are laid out and painted for the size that they have on the screen.
+  /** @param {boolean} [resting] */
+  draw(resting) {
+    const moves = !resting && this.by === "user" && !this.gliding;
+    const layered = moves && this.moving && !isStretched(this.k / this.at);
+    const { style } = this.stage;
+    if (!layered || !style.willChange) this.at = this.k;
+    style.willChange = layered ? "transform" : "";
+    this.moving = moves;
+    const { x, y, k, at } = this;
+    const away = at / k;
+    style.transform = away === 1
+      ? `translate(${x}px, ${y}px) scale(${k})`
+      : `matrix3d(${[at, 0, 0, 0, 0, at, 0, 0, 0, 0, 1, 0, x * away, y * away, 0, away]})`;
   }
 
   touched() {
@@ -284,15 +289,8 @@ export class Camera {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      this.layer();
-      this.stage.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.k})`;
+      this.draw();
       this.onMove();
     });
   }
-}
-
-/** @param {Rect} rect @param {Rect} outer @param {Picture} picture */
-export function inside([left, top, right, bottom], outer, picture) {
-  return Math.max(left, 0) >= outer[0] && Math.max(top, 0) >= outer[1] &&
-    Math.min(right, picture.width) <= outer[2] && Math.min(bottom, picture.height) <= outer[3];
 }

@@ -3,6 +3,7 @@
 import { drawingOn, filed, make } from "../dom.js";
 import { paintGroups } from "../hulls.js";
 import { isHull } from "./compose.js";
+import { isStretched } from "./grid.js";
 /** @import { Paints, Picture, Placed, Rect, Spot } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Film } from "../film.js" */
@@ -24,7 +25,7 @@ export class Far {
 
   /** @param {boolean} on */
   show(on) {
-    this.canvas.hidden = !on;
+    if (this.canvas.hidden === on) this.canvas.hidden = !on;
     if (!on) this.at = null;
   }
 
@@ -36,7 +37,7 @@ export class Far {
     const s = k / at.k;
     const [left, top] = [x - at.x * s - at.marginX * s, y - at.y * s - at.marginY * s];
     this.canvas.style.transform = `translate(${left}px, ${top}px) scale(${s})`;
-    if (s > 1.5 || s < 0.67) return true;
+    if (isStretched(s)) return true;
     const [seenLeft, seenTop] = [Math.max(0, x), Math.max(0, y)];
     const seenRight = Math.min(size.width, x + picture.width * k);
     const seenBottom = Math.min(size.height, y + picture.height * k);

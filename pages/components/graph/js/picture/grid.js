@@ -1,9 +1,10 @@
 // Cells of the picture's plane, to find the items near a view without a search over all items.
 import { filed } from "../dom.js";
-/** @import { Line, Placed, Rect, Stub } from "../types.d.ts" */
+/** @import { Line, Picture, Placed, Rect, Stub } from "../types.d.ts" */
 
 const CELL = 512;
 const WIDEST = 40;
+const STRETCH = 1.5;
 
 /** @template {Placed | Line | Stub} T */
 export class Grid {
@@ -49,4 +50,16 @@ export class Grid {
 /** @param {Rect} one @param {Rect} other */
 export function overlap(one, other) {
   return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+}
+
+/** @param {Rect} rect @param {Rect} outer @param {Picture} picture */
+export function inside([left, top, right, bottom], outer, picture) {
+  return Math.max(left, 0) >= outer[0] && Math.max(top, 0) >= outer[1] &&
+    Math.min(right, picture.width) <= outer[2] && Math.min(bottom, picture.height) <= outer[3];
+}
+
+// True if what is painted for another scale has to be painted anew while the camera moves.
+/** @param {number} scale */
+export function isStretched(scale) {
+  return scale > STRETCH || scale < 1 / STRETCH;
 }

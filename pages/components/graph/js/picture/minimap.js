@@ -1,5 +1,6 @@
 // The whole picture in a margin at the right, with a frame around what is in view; shown when most of the picture is
-// out of view. The margin is its own, and the map yields to a selection that is under it.
+// out of view. The margin is its own, and the map yields to a selection that is under it. The frame is painted: a box of
+// another size would make the browser lay out the texts of the drawing, too.
 import { drawingOn, make, remember, remembered } from "../dom.js";
 /** @import { Paints, Picture, Placed } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
@@ -111,9 +112,13 @@ export class Minimap {
     const size = `${view.width} ${view.height}`;
     if (this.stale || this.drawn !== size) this.draw(picture, paints);
     this.drawn = size;
-    this.frame.style.transform = `translate(${this.left + x0 * this.k}px, ${this.top + y0 * this.k}px)`;
-    this.frame.style.width = `${Math.max(4, (x1 - x0) * this.k)}px`;
-    this.frame.style.height = `${Math.max(4, (y1 - y0) * this.k)}px`;
+    const sides = {
+      x: this.left + x0 * this.k,
+      y: this.top + y0 * this.k,
+      w: Math.max(4, (x1 - x0) * this.k),
+      h: Math.max(4, (y1 - y0) * this.k),
+    };
+    for (const [name, side] of Object.entries(sides)) this.frame.style.setProperty(`--${name}`, `${side}px`);
   }
 
   // True if the map hides most of the part of a box that is in view.

@@ -4,7 +4,7 @@ import { isPresenting } from "../../../js/room.js";
 import { arrange, cut, cutFacts, make } from "../dom.js";
 import { TEXT_FROM } from "./camera.js";
 import { headerOf, isHull } from "./compose.js";
-import { overlap } from "./grid.js";
+import { isStretched, overlap } from "./grid.js";
 import { groupLine } from "./scene.js";
 /** @import { Film } from "../film.js" */
 /** @import { Camera } from "./camera.js" */
@@ -66,17 +66,19 @@ export class Signs {
     this.follow();
   }
 
+  // While the camera moves, signs are scaled with the drawing; at rest they have the size of the screen again.
   follow() {
     const { k } = this.camera;
     const on = k < FROM;
     this.root.classList.toggle("small", on);
     const [left, top, right, bottom] = this.camera.rect();
     const at = this.at?.rect;
+    const scale = k / (this.at?.k ?? 0);
     const stale = !at || left < at[0] || top < at[1] || right > at[2] || bottom > at[3] ||
-      Math.abs(k / (this.at?.k ?? 0) - 1) > STALE;
-    if (on && stale) this.draw(this.camera.rect(AROUND), k);
-    else if (on) { for (const sign of this.stage.signs.children) rescale(sign, k); }
-    else if (this.at) this.clear();
+      (this.camera.moving ? isStretched(scale) : Math.abs(scale - 1) > STALE);
+    if (!on) return void (this.at && this.clear());
+    if (stale) this.draw(this.camera.rect(AROUND), k);
+    else if (!this.camera.moving) { for (const sign of this.stage.signs.children) rescale(sign, k); }
   }
 
   // The group whose sign stands at a point of the picture.
