@@ -356,10 +356,17 @@ def _launches_without_code(schedule: Schedule, launch_of: Mapping[str, int]) -> 
 
 
 def leaves(name: str, names: dict[str, int]) -> tuple[str, ...]:
-    """Return the unfused nodes in a fused node's name: Inductor joins them with underscores, `op0_op1`."""
+    """Return the unfused nodes of `op0_op1`, or of a nested graph's `loop_0_op0_loop_0_op1`."""
     if name in names:
         return (name,)
-    return tuple(part for part in name.split("_") if part in names)
+    parts: list[str] = []
+    begun: list[str] = []
+    for piece in name.split("_"):
+        begun.append(piece)
+        if piece in names or (piece[:2] == "op" and piece[2:3].isdecimal()):
+            parts += [part for part in ("_".join(begun), piece) if part in names][:1]
+            begun.clear()
+    return tuple(parts)
 
 
 def rejections(schedule: Schedule) -> dict[str, int]:

@@ -13,27 +13,27 @@ from dataclasses import replace
 from functools import cached_property
 
 from core.analysis.kernels.kernel import KernelNames, node_op
-from core.analysis.work import reasons_of_pairs, refused_pairs, working_ops
+from core.analysis.work import working_ops
 from core.base.words import bytes_, count, duration_s, first_of, number, percent
 from core.graph.assemble import Link, Material, assemble, tree
-from core.graph.fx import meta_text, op_node
+from core.graph.fx import Reads, meta_text, op_node, via_words
 from core.graph.launches import (
     MOST_OPS_NAMED,
     FxNodes,
     Kernels,
     Launch,
+    NestedGraph,
     is_call,
     is_recorded,
-    launch_seconds,
     launches,
     replay,
-    saved_bytes,
+    with_parts,
 )
-from core.graph.model import GraphModel, Largest, Node, collection_paused
+from core.graph.model import TOP, GraphModel, Largest, Node, collection_paused
 from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
-from core.graph.overlays import launch_costs, op_shares, with_launches
-from core.graph.placing import placed_paths
-from core.ops.costs import CALLS, Cost, FxCosts, aten_name
+from core.graph.overlays import launch_costs, launch_seconds, op_shares, refused_launches, saved_bytes, with_launches
+from core.graph.placing import part_words, placed_paths
+from core.ops.costs import Cost, FxCosts, aten_name
 from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
 RECORDED = "Bytes that the scheduler counts for a launch: all ops of a launch have its colour."
@@ -41,7 +41,6 @@ LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitt
 # Torch's reason for two nodes without an equal access, even if both access one buffer.
 NO_SHARED_DATA = "no shared data"
 MOST_REFUSALS = 2  #: refusals named on a launch
-MOST_VIA = 3  #: views named on an edge
 
 Member = tuple[int, str]
 
@@ -55,15 +54,16 @@ def fusion_model(
     source: str = "",
     seconds: Mapping[str, float] | None = None,
     drawn: Sequence[Launch] | None = None,
+    parts: Sequence[NestedGraph] = (),
 ) -> GraphModel:
     """Return the drawing of a graph's fusion.
 
     `nodes` are the FX nodes of the lowered graph by name, `kernels` are by id, `seconds` are measured times by kernel
-    id, and `drawn` are the launches, if they are known. Each op lists the scheduler's groups that it joins, each with
-    its first frame.
+    id, and `drawn` are the launches, if they are known. Nested graphs (`parts`) are drawn in the box of their call.
+    Each op lists the scheduler's groups that it joins, each with its first frame.
     """
     drawn = launches(schedule, nodes, kernels) if drawn is None else drawn
-    return _Drawing(schedule, nodes, kernels, source, seconds or {}, drawn).model()
+    return _Drawing(schedule, nodes, kernels, source, seconds or {}, drawn, parts).model()
 
 
 class _Drawing:
@@ -75,25 +75,33 @@ class _Drawing:
         source: str,
         seconds: Mapping[str, float],
         drawn: Sequence[Launch],
+        parts: Sequence[NestedGraph],
     ) -> None:
-        self._schedule, self._nodes, self._kernels, self._source = schedule, nodes, kernels, source
-        self._launches = drawn
-        self._times = launch_seconds([launch.nodes for launch in self._launches], kernels, seconds)
+        self._parts, self._kernels, self._source = parts, kernels, source
+        self._schedule = schedule = with_parts(schedule, parts)
+        self._nodes = nodes = {
+            name: node for each in (nodes, *(part.nodes for part in parts)) for name, node in each.items()
+        }
+        self._launches = drawn = [*drawn, *(launch for part in parts for launch in part.launches)]
+        inner = [number for number, part in enumerate(parts) for _ in part.launches]
+        self._part_of = [TOP] * (len(drawn) - len(inner)) + inner
+        self._times = launch_seconds([launch.nodes for launch in drawn], kernels, seconds)
         self._total_s = sum(time or 0.0 for time in self._times)
         self._saved = saved_bytes(schedule, drawn)
         self._launch_costs, self._shares = launch_costs(schedule, drawn), op_shares(drawn, nodes)
-        self._members: list[Member] = [
-            (place, name) for place, launch in enumerate(self._launches) for name in launch.members
-        ]
+        self._members: list[Member] = [(place, name) for place, each in enumerate(drawn) for name in each.members]
         self._number = {member: index for index, member in enumerate(self._members)}
         self._buffers = {buffer.name: buffer for buffer in schedule.buffers}
         recorded = ((node.name, Module(node.module, node.module_class)) for node in nodes.values() if node.module)
         self._modules = {**dict(recorded), **schedule.modules}
         self._classes = classes_of(self._modules.values())
         self._ops = working_ops(schedule, nodes)
-        self._read: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        self._reads = Reads(nodes, {name for _, name in self._members}, parts)
+        self._pairs: Collection[tuple[int, int]] = ()
+        self._origins: dict[int, Origin] = {}
         self._joins = {name: tuple(pairs) for name, pairs in replay(schedule, drawn)[0].joins.items()}
         self._eager = {name: call for call, found in enumerate(schedule.eager_calls) for name in found.nodes}
+        self._refused = refused_launches(schedule, drawn)
         self._names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
         self._kernel_number = {
             kernel: index
@@ -105,18 +113,8 @@ class _Drawing:
     def model(self) -> GraphModel:
         """Return the drawing."""
         edges = list(self._edges())
-        reads: list[dict[int, None]] = [{} for _ in self._launches]
-        for edge in edges:
-            source, target = self._members[edge.source][0], self._members[edge.target][0]
-            if source != target:
-                reads[target][source] = None
-        paths = placed_paths([self._paths(launch) for launch in self._launches], [list(read) for read in reads])
-        origins = [self._origin(launch, path) for launch, path in zip(self._launches, paths, strict=True)]
-        root = tree(
-            origins, [self._kind(launch) for launch in self._launches], [list(read) for read in reads],
-            source=self._source, similar=True, ops=len(self._members),
-        )  # fmt: skip
-        self._enclose(root)
+        self._pairs = dict.fromkeys((self._members[edge.source][0], self._members[edge.target][0]) for edge in edges)
+        root, origins = self._tree(TOP), self._origins
         material = Material(
             origins=[origins[place] for place, _ in self._members],
             kinds=(),
@@ -132,7 +130,7 @@ class _Drawing:
             "bytes": [cost.bytes for cost in self._launch_costs],
             "time": times,
         }
-        model = with_launches(model, self._schedule, self._launches, amounts)
+        model = with_launches(model, self._schedule, self._launches, amounts, once=not self._parts)
         return replace(model, largest=tuple(self._largest()))
 
     def _largest(self) -> Iterator[Largest]:
@@ -168,25 +166,71 @@ class _Drawing:
         kernel = self._launches[place].kernel
         return number(self._kernel_number[kernel]) if kernel in self._kernel_number else ""
 
-    def _enclose(self, branch: Branch) -> None:
+    def _tree(self, number: int) -> Branch:
+        """Return the groups of the whole graph or of a part, and set the origins of its launches.
+
+        A value of a launch in a nested graph counts for the call that has it inside.
+        """
+        places = [place for place, owner in enumerate(self._part_of) if owner == number]
+        local = {place: index for index, place in enumerate(places)}
+        reads: list[dict[int, None]] = [{} for _ in places]
+        for pair in self._pairs:
+            source, target = (local.get(self._within(place, number), TOP) for place in pair)
+            if TOP not in (source, target) and source != target:
+                reads[target][source] = None
+        drawn = [self._launches[place] for place in places]
+        paths = placed_paths([self._paths(launch) for launch in drawn], [list(read) for read in reads])
+        own = [self._origin(launch, path) for launch, path in zip(drawn, paths, strict=True)]
+        self._origins.update(zip(places, own, strict=True))
+        root = tree(
+            own, [self._kind(launch) for launch in drawn], [list(read) for read in reads], source=self._source,
+            similar=True, ops=sum(len(launch.members) for launch in drawn),
+        )  # fmt: skip
+        self._enclose(root, places, self._parts[number].path if number != TOP else "")
+        return root
+
+    def _within(self, place: int, number: int) -> int:
+        """Return the launch of a graph that is, or has inside, another launch; -1 without one."""
+        while self._part_of[place] not in (number, TOP):
+            place = self._home[self._parts[self._part_of[place]].call]
+        return place if self._part_of[place] == number else TOP
+
+    def _enclose(self, branch: Branch, places: Sequence[int], path: str) -> None:
         """Put the hull of each launch in the place of its number."""
         for child in branch.branches:
-            self._enclose(child)
-        branch.members = [self._hull(member) if isinstance(member, int) else member for member in branch.members]
+            self._enclose(child, places, path)
+        branch.id = f"m:{path}{branch.id}" if path else branch.id
+        branch.members = [
+            self._hull(places[member]) if isinstance(member, int) else member for member in branch.members
+        ]
 
     def _hull(self, place: int) -> Branch:
         launch = self._launches[place]
         kernel = self._kernels.get(launch.kernel)
+        inner = [self._part(number) for number, part in enumerate(self._parts) if part.call in launch.owner]
+        detail = [f"{part.label}: {part.detail.partition(' · ')[0]}" for part in inner] or self._facts(place)
         return Branch(
             launch.id,
             self._labels[place],
-            " · ".join(self._facts(place)),
-            kind="launch" if self._is_generated(launch) else "library",
-            members=[self._number[place, name] for name in launch.members],
+            " · ".join(detail),
+            kind="module" if inner else "launch" if self._is_generated(launch) else "library",
+            members=[
+                *(self._number[place, name] for name in launch.members),
+                *(part for part in inner if part.members),
+            ],
             links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
             facts=(*self._layers(launch), *self._eager_calls(launch), *self._refusals(place)),
             badge=self._badge(place),
         )
+
+    def _part(self, number: int) -> Branch:
+        """Return the group of a nested graph in the box of its call."""
+        part, root = self._parts[number], self._tree(number)
+        root.id, root.label, root.kind = f"m:{part.path}", part_words(part), "module"
+        saved = sum(self._saved[place] or 0 for place, owner in enumerate(self._part_of) if owner == number)
+        launched = count(sum(bool(launch.kernel) for launch in part.launches), "launch", "launches")
+        root.detail = f"{launched} · saves {bytes_(saved)} each time" if saved > 0 else launched
+        return root
 
     def _layers(self, launch: Launch) -> Iterator[tuple[str, str]]:
         """Yield the modules of a launch's ops if there are several: the launch is drawn in one place alone."""
@@ -211,24 +255,6 @@ class _Drawing:
                 parts = reason.startswith(NO_SHARED_DATA)
                 reason = f"{shared}, but other parts or in another order" if parts else f"{reason}; {shared}"
             yield f"not fused with {self._title(second)}", reason
-
-    @cached_property
-    def _refused(self) -> dict[tuple[int, int], tuple[int, str]]:
-        """Pair of launches → shared bytes, and torch's reason for not fusing their parts."""
-        nodes = {node.name: node for node in self._schedule.after}
-        place = {node.name: place for place, launch in enumerate(self._launches) for node in launch.nodes}
-        reasons = reasons_of_pairs(self._schedule)
-        refused: dict[tuple[int, int], tuple[int, str]] = {}
-        for (first, second), size in refused_pairs(self._schedule).items():
-            both = {place[name] for node in (first, second) for name in nodes[node].nodes if name in place}
-            reason = reasons.get(frozenset((first, second)))
-            if len(both) != 2:
-                # One launch, or a damaged log.
-                continue
-            left, right = sorted(both)
-            if reason is not None and size >= refused.get((left, right), (0, ""))[0]:
-                refused[left, right] = size, reason
-        return refused
 
     @cached_property
     def _refused_of(self) -> dict[int, list[tuple[int, tuple[int, int]]]]:
@@ -270,26 +296,27 @@ class _Drawing:
 
     @cached_property
     def _estimates(self) -> list[float]:
-        """Each launch's estimated share of the time; empty if times were measured, or bytes are unknown."""
+        """Each launch's estimated share of the time; empty if measured, or without known bytes and runs."""
         weights = [cost.weight or 0.0 for cost in self._launch_costs]
-        if self._total_s or not self._schedule.one_count or not sum(weights):
+        if self._total_s or self._parts or not self._schedule.one_count or not sum(weights):
             return []
         return [weight / sum(weights) for weight in weights]
 
     @cached_property
     def _labels(self) -> list[str]:
         """Display names of the launches."""
-        return [self._words(launch, self._kernels.get(launch.kernel)) for launch in self._launches]
+        return [self._words(place, self._kernels.get(launch.kernel)) for place, launch in enumerate(self._launches)]
 
-    def _words(self, launch: Launch, kernel: Kernel | None) -> str:
+    def _words(self, place: int, kernel: Kernel | None) -> str:
         """Return a launch's display name.
 
         A long name is reduced to the ops, since the hull is in its module.
         """
-        if kernel is None:
+        launch = self._launches[place]
+        if kernel is None or self._part_of[place] != TOP:
             known = (self._nodes[name] for name in launch.members if name in self._nodes)
-            names = dict.fromkeys(aten_name(node.target) for node in known)
-            return " · ".join(names) or self._scheduler_words(launch.nodes[0])
+            names = list(dict.fromkeys(aten_name(node.target) for node in known))
+            return first_of(names, MOST_OPS_NAMED) if names else self._scheduler_words(launch.nodes[0])
         origins = tuple(dict.fromkeys(name for node in launch.nodes for name in node.origins))
         words = self._names.named(kernel, origins, self._schedule)
         return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
@@ -419,7 +446,7 @@ class _Drawing:
         costs = FxCosts(dict(self._nodes))
         stored = {}
         for place, name in self._members:
-            sources = [source for source, _ in self._inputs(name)] if name in self._nodes else []
+            sources = [source for source, _ in self._reads.of(name)] if name in self._nodes else []
             for source in sources:
                 if (place, source) not in self._number:
                     stored[self._copies[source][0], source] = costs.size(source) or 0
@@ -430,9 +457,9 @@ class _Drawing:
         own = [name for name in node.origins if name in launch.owner]
         if not own:
             # A view of a member, such as one of several outputs of a library call.
-            sources = (source for name in node.origins if name in self._nodes for source, _ in self._inputs(name))
+            sources = (source for name in node.origins if name in self._nodes for source, _ in self._reads.of(name))
             return next((source for source in sources if source in launch.owner), launch.members[0])
-        read = {source for name in own if name in self._nodes for source, _ in self._inputs(name)}
+        read = {source for name in own if name in self._nodes for source, _ in self._reads.of(name)}
         return next((name for name in reversed(own) if name not in read), own[-1])
 
     def _edges(self) -> Iterator[Link]:
@@ -442,9 +469,9 @@ class _Drawing:
             if name not in self._nodes or self._is_layout_copy(member):
                 yield from self._buffer_edges(member)
                 continue
-            for source, via in self._inputs(name):
+            for source, via in self._reads.of(name):
                 origin = (place, source) if (place, source) in self._number else (self._home[source], source)
-                label = (meta_text(self._nodes[source].meta) or source) + _via_words(via)
+                label = (meta_text(self._nodes[source].meta) or source) + via_words(via)
                 refused = (min(origin[0], place), max(origin[0], place)) in self._refused
                 size = self._stored.get(origin, 0)
                 yield Link(self._number[origin], self._number[member], label, size, refused=refused)
@@ -482,27 +509,6 @@ class _Drawing:
             for name, _ in node.writes
         }
 
-    def _inputs(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the drawn ops whose values an op reads, each with the views and removed ops between them."""
-        if name not in self._read:
-            self._read[name] = self._found_inputs(name)
-        return self._read[name]
-
-    def _found_inputs(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        found: dict[str, tuple[str, ...]] = {}
-        seen: set[str] = set()
-        waiting: list[tuple[str, tuple[str, ...]]] = [(read, ()) for read in reversed(self._nodes[name].inputs)]
-        while waiting:
-            read, via = waiting.pop()
-            node = self._nodes.get(read)
-            if read in self._copies:
-                found.setdefault(read, via)
-            elif node is not None and node.op in CALLS and read not in seen:
-                seen.add(read)
-                between = (aten_name(node.target), *via)
-                waiting += [(source, between) for source in reversed(node.inputs)]
-        return list(found.items())
-
     def _buffer(self, name: str) -> str:
         buffer = self._buffers.get(name)
         return f"{name} {tensor_text(buffer.dtype, buffer.shape)}" if buffer else name
@@ -510,9 +516,3 @@ class _Drawing:
     def _output_text(self, node: SchedulerNode) -> str:
         buffers = [self._buffers[name] for name, _ in node.writes if name in self._buffers]
         return tensor_text(buffers[0].dtype, buffers[0].shape) if buffers else ""
-
-
-def _via_words(via: Sequence[str]) -> str:
-    """Return the views between two ops; empty without views."""
-    names = [name for name in via if name != "getitem"]
-    return f" through {first_of(names, MOST_VIA)}" if names else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -13,8 +13,9 @@ from core.analysis.kernels.kernel import kernel_seconds
 from core.analysis.memory import partitions
 from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.analysis.pipeline import node_segments
-from core.base.words import number
+from core.base.words import first_of, number
 from core.graph.assemble import Link, Material, assemble
+from core.graph.launches import NestedGraph
 from core.graph.model import Frames, GraphModel, Node, Overlay, Version, collection_paused
 from core.graph.modules import Origin, Trait, shape_words
 from core.graph.overlays import annotation_overlays
@@ -27,6 +28,7 @@ CHIP_PREFIX = re.compile(r"^(l_self_|L_self_|g_\w+?_)?(modules_|parameters_|buff
 MOST_INPUTS = 8  #: limit: inputs of a graph that are drawn as nodes; of more, none
 MOST_CHIPS = 3  #: inputs shown on a node
 LONGEST_CHIP = 18  #: characters of an input on a node
+MOST_VIA = 3  #: views named on an edge
 LONGEST_TOOLTIP = 400  #: characters of a tooltip's line
 NOWHERE = Origin()
 Kernels = Mapping[str, Sequence[Kernel]]
@@ -37,6 +39,11 @@ CHANGES: tuple[Change, ...] = ("same", "moved", "only left", "only right", "chan
 NOTE = "From the left run's graph to the right one's; a folded group is `changed` where any node in it is."
 DROPPED, GONE = "dropped", "removed by an earlier pass"
 END = "input or output"
+# A loop's condition computes no result of the loop. The index in `while_loop[1]`, and the names in `(add, mul)`.
+CONDITION = re.compile(r"while_loop_cond_graph_\d+(?:#\d+)?/$")
+RESULT = re.compile(r"\[(\d{1,6})\]$")
+NAME = re.compile(r"[\w.]+")
+GETITEM = "operator.getitem"
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 
@@ -335,6 +342,61 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
     )
     reported = annotation_overlays(report, compilation.id, model.nodes, (node.name for node in nodes))
     return replace(model, overlays=(*model.overlays, *reported))
+
+
+class Reads:
+    """Values that drawn ops read, through views and removed ops, and through the calls of nested graphs.
+
+    `drawn` are the names of the drawn ops. An op of a nested graph reads the graph's arguments from its call, and a
+    reader of the call's results reads the ops of the nested graphs that compute them.
+    """
+
+    def __init__(self, nodes: Mapping[str, FxNode], drawn: Container[str], parts: Iterable[NestedGraph]) -> None:
+        self._nodes, self._drawn = nodes, drawn
+        self._read: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        self._call_of: dict[str, str] = {}
+        self._outputs: dict[str, list[tuple[NestedGraph, FxNode]]] = {}
+        for part in parts:
+            for node in part.nodes.values():
+                if node.op == "placeholder":
+                    self._call_of[node.name] = part.call
+                elif node.op == "output" and not CONDITION.search(part.path):
+                    self._outputs.setdefault(part.call, []).append((part, node))
+
+    def of(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the drawn ops whose values an op reads, each with the views between them."""
+        if name not in self._read:
+            self._read[name] = list(self._walk(name).items())
+        return self._read[name]
+
+    def _walk(self, name: str) -> dict[str, tuple[str, ...]]:
+        read: dict[str, tuple[str, ...]] = {}
+        seen: set[str] = set()
+        waiting: list[tuple[str, tuple[str, ...]]] = [(source, ()) for source in reversed(self._nodes[name].inputs)]
+        while waiting:
+            source, via = waiting.pop()
+            node = self._nodes.get(source)
+            if source in self._drawn or source in self._call_of:
+                read.setdefault(self._call_of.get(source, source), via)
+            elif node is not None and node.op in CALLS and source not in seen:
+                seen.add(source)
+                waiting += [(each, (aten_name(node.target), *via)) for each in reversed(self._sources(node))]
+        return read
+
+    def _sources(self, node: FxNode) -> Sequence[str]:
+        """Return the nodes that a node reads; of a result of a nested graph, the nodes that compute it."""
+        outputs = self._outputs.get(node.inputs[0], []) if node.target == GETITEM and node.inputs else []
+        index = RESULT.search(node.args)
+        if not outputs or index is None:
+            return node.inputs
+        every = ((part, NAME.findall(output.args)) for part, output in outputs)
+        return [part.path + names[int(index[1])] for part, names in every if int(index[1]) < len(names)]
+
+
+def via_words(via: Sequence[str]) -> str:
+    """Return the views between two ops; empty without views."""
+    names = [name for name in via if name != "getitem"]
+    return f" through {first_of(names, MOST_VIA)}" if names else ""
 
 
 def divided_graph(compilation: Compilation, pipeline: Pipeline) -> FxGraph | None:

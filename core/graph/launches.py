@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from core.analysis.kernels.kernel import time_s
 from core.analysis.work import (
     OUTPUT_OF_A_CALL,
     distinct_kernels,
@@ -138,55 +137,6 @@ def ops_without_launch(schedule: Schedule, nodes: FxNodes) -> tuple[str, ...]:
     return tuple(node.name for node in calls if node.name not in computed)
 
 
-def saved_bytes(schedule: Schedule, drawn: Sequence[Launch]) -> list[int | None]:
-    """Return the memory traffic that fusing each launch's nodes saved: the bytes before minus after.
-
-    None if the counts are not comparable. Over all launches of a graph, the sum is the graph's saving.
-    """
-    if not schedule.one_count:
-        return [None] * len(drawn)
-    place = {node.name: index for index, launch in enumerate(drawn) for node in launch.nodes}
-    saved = [0] * len(drawn)
-    covered: set[str] = set()
-    for node in schedule.after:
-        at = {place.get(name) for name in node.nodes}
-        launch = at.pop() if len(at) == 1 else None
-        if launch is not None:
-            saved[launch] -= node.bytes_accessed
-            covered.update(node.nodes)
-    for launch, members in enumerate(drawn):
-        saved[launch] += sum(node.bytes_accessed for node in members.nodes if node.name in covered)
-    return list(saved)
-
-
-def launch_seconds(
-    parts: Sequence[Sequence[SchedulerNode]], kernels: Kernels, seconds: Mapping[str, float]
-) -> list[float | None]:
-    """Return the measured seconds of each launch, by its scheduler nodes.
-
-    `seconds` has the total of all launches of a kernel, by kernel id. A launch gets its own time if each launch was
-    timed, otherwise an equal share.
-    """
-    places: dict[str, list[int]] = {}
-    for place, nodes in enumerate(parts):
-        places.setdefault(nodes[0].kernel, []).append(place)
-    times: list[float | None] = [None] * len(parts)
-    for kernel, of_kernel in places.items():
-        if kernel in seconds:
-            for place, share in zip(of_kernel, _shares(kernels.get(kernel), len(of_kernel)), strict=True):
-                times[place] = seconds[kernel] * share
-    return times
-
-
-def _shares(kernel: Kernel | None, times: int) -> list[float]:
-    """Return each launch's share of the time of all launches."""
-    timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
-    spent = [calls * seconds for calls, seconds in timed if seconds is not None]
-    if len(spent) != times or not sum(spent):
-        return [1 / times] * times
-    return [seconds / sum(spent) for seconds in spent]
-
-
 def launch_words(drawn: Sequence[Launch], kernels: Kernels) -> str:
     """Return the numbers of launches and of distinct kernels; a launch without a kernel does not count."""
     launched = [launch.kernel for launch in drawn if launch.kernel]
@@ -195,6 +145,21 @@ def launch_words(drawn: Sequence[Launch], kernels: Kernels) -> str:
 
 def _distinct(launched: Collection[str], kernels: Kernels) -> int:
     return distinct_kernels(kernels[name] for name in set(launched) if name in kernels)
+
+
+@dataclass(frozen=True, slots=True)
+class NestedGraph:
+    """A nested graph at one of its calls: a branch, a loop's condition or body, or another graph.
+
+    All names are those of a drawing, in which they are unique: those of FX nodes begin with `path`, which has the names
+    of the nested graphs from the outside. `call` is the FX node that calls the graph.
+    """
+
+    call: str
+    path: str
+    schedule: Schedule
+    nodes: FxNodes
+    launches: tuple[Launch, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,14 +196,35 @@ class Fusions:
                 self.joins[name].append((frame, merged[0]))
 
 
+def with_parts(schedule: Schedule, parts: Sequence[NestedGraph]) -> Schedule:
+    """Return a schedule with the nodes, buffers and fusions of nested graphs after its own."""
+    inner = [part.schedule for part in parts]
+    if not inner:
+        return schedule
+    every = (schedule, *inner)
+    return replace(
+        schedule,
+        before=tuple(node for each in every for node in each.before),
+        after=tuple(node for each in every for node in each.after),
+        rounds=tuple(fusions for each in every for fusions in each.rounds),
+        buffers=tuple(buffer for each in every for buffer in each.buffers),
+        modules={name: module for each in every for name, module in each.modules.items()},
+        eager_calls=schedule.eager_calls and tuple(call for each in every for call in each.eager_calls),
+    )
+
+
 def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, bool]:
     """Return the replayed fusions, and True if code generation put several groups into one launch."""
     order = {node.name: index for index, node in enumerate(schedule.before)}
     start = 2 if schedule.eager_calls else 1
     replayed = Fusions(order, {name: [name] for name in order}, {name: [(start, name)] for name in order})
     recorded = steps(schedule)
+    # Endings of the names at each call of a nested graph, see `NestedGraph`.
+    marks = dict.fromkeys("".join(name.partition("#")[1:]) for name in order)
     for frame, step in enumerate(recorded, start + 1):
-        replayed.merge([*leaves(step.first, order), *leaves(step.second, order)], frame)
+        names = [*leaves(step.first, order), *leaves(step.second, order)]
+        for mark in marks:
+            replayed.merge([name + mark for name in names if name + mark in order], frame)
     groups = [[node.name for node in launch.nodes] for launch in drawn]
     scattered = [group for group in groups if len({id(replayed.group_of[name]) for name in group}) > 1]
     for group in scattered:
@@ -247,38 +233,57 @@ def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, bool]:
 
 
 def fusion_frames(
-    schedule: Schedule, nodes: FxNodes, kernels: Kernels, drawn: Sequence[Launch] | None = None
+    schedule: Schedule,
+    nodes: FxNodes,
+    kernels: Kernels,
+    drawn: Sequence[Launch] | None = None,
+    parts: Sequence[NestedGraph] = (),
 ) -> tuple[FusionStep, ...]:
     """Return the frames: eager's calls, ops, scheduler nodes, each fusion, code generation, and launches.
 
     `drawn` are the launches, if they are known. There is no frame of code generation if it joined no nodes, and none of
-    eager's calls if they were not recorded.
+    eager's calls if they were not recorded. The fusions of nested graphs come last, and change no number.
     """
     drawn = launches(schedule, nodes, kernels) if drawn is None else drawn
     ops = {name for launch in drawn for name in launch.members}
-    fusions, named = steps(schedule), working_ops(schedule, nodes)
-    left = len(schedule.before)
+    fusions, left = len(steps(schedule)), len(schedule.before)
     launched = [launch.kernel for launch in drawn if launch.kernel]
     distinct = f"{count(_distinct(launched, kernels), 'kernel')}; each hull is one launch"
     kernels_step = FusionStep(KERNELS_STEP, distinct, len(launched), "launch", schedule.bytes_after)
     if not is_recorded(schedule):
         return FusionStep("Ops", f"{count(len(ops), 'op')}; {NOT_RECORDED}"), kernels_step
     inlined = "loops and calls: lowering inlined ops into the loops that read them"
-    moved = moved_bytes(schedule) or (None,) * len(fusions)
+    moved = moved_bytes(schedule) or (None,) * fusions
     frames = [
         *_eager_frame(schedule),
         FusionStep("Ops", f"{count(len(ops), 'op')} after decomposition; views are on the edges"),
         FusionStep("Scheduler nodes", inlined, left, moved=schedule.bytes_before),
     ]
-    order = {node.name: index for index, node in enumerate(schedule.before)}
-    for index, step in enumerate(fusions, 1):
-        first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
-        title = f"Fusion {number(index)} of {number(len(fusions))}, round {number(step.round)}"
-        frames.append(FusionStep(title, f"{first} with {second}", left - index, moved=moved[index - 1]))
-    if replay(schedule, drawn)[1]:
+    texts = [text for each, names in _graphs(schedule, nodes, parts) for text in _fusion_texts(each, names)]
+    for index, (title, detail) in enumerate(texts, 1):
+        amount = moved[index - 1] if index <= fusions else schedule.bytes_after
+        title = f"Fusion {number(index)} of {number(len(texts))}, {title}"
+        frames.append(FusionStep(title, detail, left - min(index, fusions), moved=amount))
+    every = [*drawn, *(launch for part in parts for launch in part.launches)]
+    if replay(with_parts(schedule, parts), every)[1]:
         joined = "fused nodes that share one kernel"
         frames.append(FusionStep("Code generation", joined, len(drawn), "launch", schedule.bytes_after))
     return (*frames, kernels_step)
+
+
+def _graphs(schedule: Schedule, nodes: FxNodes, parts: Sequence[NestedGraph]) -> Iterator[tuple[Schedule, FxNodes]]:
+    yield schedule, nodes
+    for part in parts:
+        yield part.schedule, part.nodes
+
+
+def _fusion_texts(schedule: Schedule, nodes: FxNodes) -> Iterator[tuple[str, str]]:
+    """Yield round and graph of each fusion, and the ops that it fused."""
+    named, order = working_ops(schedule, nodes), {node.name: index for index, node in enumerate(schedule.before)}
+    graph = f" of {schedule.subgraph}" if schedule.subgraph else ""
+    for step in steps(schedule):
+        first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
+        yield f"round {number(step.round)}{graph}", f"{first} with {second}"
 
 
 def _eager_frame(schedule: Schedule) -> Iterator[FusionStep]:

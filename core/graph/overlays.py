@@ -9,16 +9,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from core.analysis.backend import NodeValues, node_values
+from core.analysis.kernels.kernel import time_s
 from core.analysis.numerics import STANDINGS
+from core.analysis.work import reasons_of_pairs, refused_pairs
 from core.base.words import bytes_, count
-from core.graph.launches import Launch
+from core.graph.launches import Kernels, Launch
 from core.graph.model import Fact, GraphModel, Node, Overlay
 from core.graph.modules import Trait
 from core.ops.costs import Cost, FxCosts
-from core.report import FxNode, Report, Schedule
+from core.report import FxNode, Kernel, Report, Schedule, SchedulerNode
 
 ONE_BY_ONE = "From shapes and dtypes, without fusion; views move no bytes. Symbolic shapes are not counted."
 ESTIMATED = "Estimated share of the total: the larger of bytes and FLOPs of each op, at 20 FLOPs per byte."
+ESTIMATED_SHARES = ("share of bytes", "time (estimated)")
 FROM_EAGER = "The largest difference from eager, where the node's value was compared: the model's output."
 FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the node's value was compared."
 # Name of the overlay of the accelerator's segments.
@@ -112,12 +115,85 @@ def op_shares(drawn: Sequence[Launch], nodes: Mapping[str, FxNode]) -> list[dict
     return shares
 
 
+def saved_bytes(schedule: Schedule, drawn: Sequence[Launch]) -> list[int | None]:
+    """Return the memory traffic that fusing each launch's nodes saved: the bytes before minus after.
+
+    None if the counts are not comparable. Over all launches of a graph, the sum is the graph's saving.
+    """
+    if not schedule.one_count:
+        return [None] * len(drawn)
+    place = {node.name: index for index, launch in enumerate(drawn) for node in launch.nodes}
+    saved = [0] * len(drawn)
+    covered: set[str] = set()
+    for node in schedule.after:
+        at = {place.get(name) for name in node.nodes}
+        launch = at.pop() if len(at) == 1 else None
+        if launch is not None:
+            saved[launch] -= node.bytes_accessed
+            covered.update(node.nodes)
+    for launch, members in enumerate(drawn):
+        saved[launch] += sum(node.bytes_accessed for node in members.nodes if node.name in covered)
+    return list(saved)
+
+
+def refused_launches(schedule: Schedule, drawn: Sequence[Launch]) -> dict[tuple[int, int], tuple[int, str]]:
+    """Return pair of launches → shared bytes, and torch's reason for not fusing their parts."""
+    nodes = {node.name: node for node in schedule.after}
+    place = {node.name: index for index, launch in enumerate(drawn) for node in launch.nodes}
+    reasons = reasons_of_pairs(schedule)
+    refused: dict[tuple[int, int], tuple[int, str]] = {}
+    for (first, second), size in refused_pairs(schedule).items():
+        both = {place[name] for node in (first, second) for name in nodes[node].nodes if name in place}
+        reason = reasons.get(frozenset((first, second)))
+        if len(both) != 2:
+            # One launch, or a damaged log.
+            continue
+        left, right = sorted(both)
+        if reason is not None and size >= refused.get((left, right), (0, ""))[0]:
+            refused[left, right] = size, reason
+    return refused
+
+
+def launch_seconds(
+    parts: Sequence[Sequence[SchedulerNode]], kernels: Kernels, seconds: Mapping[str, float]
+) -> list[float | None]:
+    """Return the measured seconds of each launch, by its scheduler nodes.
+
+    `seconds` has the total of all launches of a kernel, by kernel id. A launch gets its own time if each launch was
+    timed, otherwise an equal share.
+    """
+    places: dict[str, list[int]] = {}
+    for place, nodes in enumerate(parts):
+        places.setdefault(nodes[0].kernel, []).append(place)
+    times: list[float | None] = [None] * len(parts)
+    for kernel, of_kernel in places.items():
+        if kernel in seconds:
+            for place, share in zip(of_kernel, _shares(kernels.get(kernel), len(of_kernel)), strict=True):
+                times[place] = seconds[kernel] * share
+    return times
+
+
+def _shares(kernel: Kernel | None, times: int) -> list[float]:
+    """Return each launch's share of the time of all launches."""
+    timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
+    spent = [calls * seconds for calls, seconds in timed if seconds is not None]
+    if len(spent) != times or not sum(spent):
+        return [1 / times] * times
+    return [seconds / sum(spent) for seconds in spent]
+
+
 def with_launches(
-    model: GraphModel, schedule: Schedule, drawn: Sequence[Launch], amounts: Mapping[str, Sequence[float | None]]
+    model: GraphModel,
+    schedule: Schedule,
+    drawn: Sequence[Launch],
+    amounts: Mapping[str, Sequence[float | None]],
+    *,
+    once: bool = True,
 ) -> GraphModel:
     """Return a fusion with ops painted by the amounts of their launches, and eager's calls in each module.
 
-    `amounts` has a number for each launch by overlay; folded groups keep the sums of their ops' parts.
+    `amounts` has a number for each launch by overlay; folded groups keep the sums of their ops' parts. Without `once`,
+    a call may run a launch several times or never, so groups have no estimated shares.
     """
     place = {launch.id: index for index, launch in enumerate(drawn)}
     hulls = [(group.first, group.last, place[group.id]) for group in model.groups if group.id in place]
@@ -130,13 +206,12 @@ def with_launches(
         overlays.append(replace(overlay, title=title, whole=tuple(whole)) if overlay.name in amounts else overlay)
     call_of = {f"n:{name}": number for number, call in enumerate(schedule.eager_calls) for name in call.nodes}
     called = [call_of.get(node.id) for node in model.nodes]
-    groups = tuple(
-        group
-        if group.id in place
-        else replace(group, facts=(*group.facts, *_eager_calls(called[group.first : group.last], schedule)))
-        for group in model.groups
-    )
-    return replace(model, overlays=tuple(overlays), groups=groups)
+    groups = []
+    for group in model.groups:
+        eager = () if group.id in place else _eager_calls(called[group.first : group.last], schedule)
+        facts = (fact for fact in group.facts if once or fact.name not in ESTIMATED_SHARES)
+        groups.append(replace(group, facts=(*facts, *eager)))
+    return replace(model, overlays=tuple(overlays), groups=tuple(groups))
 
 
 def _eager_calls(called: Sequence[int | None], schedule: Schedule) -> Iterator[Fact]:

@@ -1,4 +1,4 @@
-"""The module of each box of a drawing, where a box computes ops of several modules.
+"""Places of boxes: the module of a box with ops of several modules, and the graphs within a call.
 
 A box is in the innermost module that contains all its ops. The exception is a box between two boxes of the same layer:
 it is in that layer, even if some of its ops are in no layer or in the next layer.
@@ -6,9 +6,21 @@ it is in that layer, even if some of its ops are in no layer or in the next laye
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from core.report import ModulePath
+from core.analysis.work import leaves
+from core.graph.launches import FxNodes, Kernels, NestedGraph, launches
+from core.report import FusionRound, FxNode, ModulePath, Schedule, SchedulerNode
+
+MOST_NESTED = 20_000  #: nodes of nested graphs in a drawing
+LABELS = {
+    "true_graph": "true branch",
+    "false_graph": "false branch",
+    "while_loop_cond_graph": "condition",
+    "while_loop_body_graph": "body",
+}
 
 
 def common_path(paths: Sequence[ModulePath]) -> ModulePath:
@@ -144,3 +156,83 @@ def _in_order(reads: Sequence[Sequence[int]]) -> list[int]:
                 stack.append(~box)
                 stack += [read for read in reversed(reads[box]) if not state[read]]
     return order
+
+
+def nested_parts(
+    schedule: Schedule, nodes: FxNodes, schedules: Iterable[Schedule], kernels: Kernels
+) -> tuple[NestedGraph, ...]:
+    """Return the nested graphs that a graph calls, once for each call, outer graphs first.
+
+    `schedules` are those of the compilation. Inductor names a nested graph after the outer one and the attribute.
+    """
+    known = {each.subgraph: each for each in schedules if each.subgraph and each.direction == schedule.direction}
+    calls: Counter[str] = Counter()
+    parts: list[NestedGraph] = []
+    waiting = deque([NestedGraph("", "", schedule, nodes, launches(schedule, nodes, kernels))] if known else [])
+    room = MOST_NESTED
+    while waiting:
+        outer = waiting.popleft()
+        prefix = f"{outer.schedule.subgraph}_" if outer.schedule.subgraph else ""
+        drawn = dict.fromkeys(name for launch in outer.launches for name in launch.members if name in outer.nodes)
+        for node in map(outer.nodes.__getitem__, drawn):
+            for graph in [outer.nodes[name] for name in node.inputs if name in outer.nodes]:
+                inner = known.get(prefix + graph.target) if graph.graph else None
+                if inner is None or len(graph.graph) > room:
+                    continue
+                room -= len(graph.graph)
+                calls[inner.subgraph] += 1
+                parts.append(_part(node.name, outer.path + graph.target, graph, inner, calls[inner.subgraph], kernels))
+                waiting.append(parts[-1])
+    return tuple(parts)
+
+
+def _part(call: str, path: str, graph: FxNode, schedule: Schedule, times: int, kernels: Kernels) -> NestedGraph:
+    """Return a nested graph with the names of the drawing; `times` is 2 for the second call of a graph.
+
+    The fusions of a graph are those of its first call: `replay` repeats them at the others.
+    """
+    mark = f"#{times}" if times > 1 else ""
+    path += f"{mark}/"
+    nodes = {
+        path + node.name: replace(node, name=path + node.name, inputs=tuple(path + name for name in node.inputs))
+        for node in graph.graph
+    }
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+
+    def fused(name: str) -> str:
+        return "_".join(part + mark for part in leaves(name, order)) if mark else name
+
+    def renamed(node: SchedulerNode) -> SchedulerNode:
+        return replace(
+            node,
+            name=fused(node.name),
+            nodes=tuple(name + mark for name in node.nodes),
+            reads=tuple((name + mark, size) for name, size in node.reads),
+            writes=tuple((name + mark, size) for name, size in node.writes),
+            origins=tuple(path + name for name in node.origins if path + name in nodes),
+        )
+
+    own = replace(
+        schedule,
+        before=tuple(map(renamed, schedule.before)),
+        after=tuple(map(renamed, schedule.after)),
+        rounds=tuple(
+            FusionRound(
+                () if mark else each.fused,
+                tuple((fused(first), fused(second), reason) for first, second, reason in each.rejected),
+            )
+            for each in schedule.rounds
+        ),
+        buffers=tuple(replace(buffer, name=buffer.name + mark) for buffer in schedule.buffers),
+        modules={path + name: module for name, module in schedule.modules.items()},
+        eager_calls=tuple(
+            replace(each, nodes=tuple(path + name for name in each.nodes)) for each in schedule.eager_calls
+        ),
+    )
+    return NestedGraph(call, path, own, nodes, launches(own, nodes, kernels))
+
+
+def part_words(part: NestedGraph) -> str:
+    """Return the role of a nested graph, such as "true branch", otherwise its name."""
+    name = part.path.rstrip("/").rpartition("/")[2].partition("#")[0]
+    return LABELS.get(name.rstrip("0123456789").removesuffix("_"), name)

@@ -63,7 +63,8 @@ class FxNode:
 
     `inputs` are the names of the nodes that it reads, in order and without duplicates; `line` is its line in the
     graph's text. `source` is the user's line that the graph's comment names, and `code` the text of that line. `stack`
-    has the lines from the compiled frame down to the call, innermost last; empty if not recorded.
+    has the lines from the compiled frame down to the call, innermost last; empty if not recorded. `graph` are the nodes
+    of the nested graph, such as a branch, that a `get_attr` node names.
     """
 
     name: str
@@ -78,6 +79,7 @@ class FxNode:
     module: str = ""
     module_class: str = ""
     stack: tuple[Place, ...] = ()
+    graph: tuple[FxNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,9 @@ from core.graph.fx import source_path
 from core.graph.launches import (
     EAGER_STEP,
     KERNELS_STEP,
+    FxNodes,
     Launch,
+    NestedGraph,
     fusion_frames,
     fusion_schedules,
     is_recorded,
@@ -36,6 +38,7 @@ from core.graph.launches import (
     launches,
     ops_without_launch,
 )
+from core.graph.placing import nested_parts
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
@@ -165,6 +168,8 @@ class FusionView:
         traffic = traffic_within(self.schedule)
         after = launch_words(self._launches, self._kernels)
         change = change_words(traffic)
+        inner = sum(bool(launch.kernel) for part in self._parts for launch in part.launches)
+        after += f", {fmt.number(inner)} more in nested graphs" if inner else ""
         saved = f"; fusion: {change} traffic" if change else ""
         return f"{scope_words(self.report, self.compilation)}{fmt.count(self._ops_drawn, 'op')} → {after}{saved}."
 
@@ -209,12 +214,14 @@ class FusionView:
     def picture(self) -> GraphView:
         """Ops in the hulls of their launches; a film from the ops over each fusion to the launches."""
         source, kernels = source_path(self.report), self._kernels
-        schedule, nodes, drawn = self._drawn, self._nodes, self._launches
-        model = fusion_model(schedule, nodes, kernels, source=source, seconds=self._seconds, drawn=drawn)
-        copies = len(model.nodes) - self._ops_drawn
+        schedule, nodes, drawn, parts = self._drawn, self._nodes, self._launches, self._parts
+        model = fusion_model(schedule, nodes, kernels, source=source, seconds=self._seconds, drawn=drawn, parts=parts)
+        inner = {name for part in parts for launch in part.launches for name in launch.members}
+        copies = len(model.nodes) - self._ops_drawn - len(inner)
         again = f", {fmt.count(copies, 'copy', 'copies')} (computed in several launches)" if copies else ""
-        caption = f"{fmt.count(self._ops_drawn, 'op')}{again}"
-        names = kernel_names(self.compilation, {launch.kernel for launch in drawn})
+        nested = f", {fmt.number(len(inner))} in graphs that they call" if inner else ""
+        caption = f"{fmt.count(self._ops_drawn, 'op')}{nested}{again}"
+        names = kernel_names(self.compilation, {launch.kernel for launch in self._all_launches})
         return GraphView(model, names, tuple(self._frames()), caption)
 
     @cached_property
@@ -224,7 +231,7 @@ class FusionView:
 
     def _frames(self) -> Iterator[GraphFrame]:
         """Yield the frames of the film, each with its amounts."""
-        frames = fusion_frames(self._drawn, self._nodes, self._kernels, self._launches)
+        frames = fusion_frames(self._drawn, self._nodes, self._kernels, self._launches, self._parts)
         most_units = max((step.units or 0 for step in frames), default=0)
         most_moved = max((step.moved or 0 for step in frames), default=0)
         times = self._call_seconds
@@ -289,7 +296,7 @@ class FusionView:
     def hulls(self, *names: str) -> tuple[str, ...]:
         """Return the ids of the launches of these nodes after fusion."""
         chosen = {part for node in self.schedule.after if node.name in names for part in node.nodes}
-        return tuple(launch.id for launch in self._launches if any(node.name in chosen for node in launch.nodes))
+        return tuple(launch.id for launch in self._all_launches if any(node.name in chosen for node in launch.nodes))
 
     def kernel(self, item_id: str | None) -> Kernel | None:
         """Return the kernel of a hull, an op or a kernel by its id; None if it has no kernel."""
@@ -301,14 +308,14 @@ class FusionView:
 
     def _scheduled(self, kind: str, name: str) -> tuple[SchedulerNode, ...]:
         """Return the scheduler nodes of a kernel, a hull, a scheduler node or an op."""
-        if kind == "k":
-            return tuple(node for node in self.schedule.before if node.kernel == name)
-        if kind == "s":
-            return tuple(node for node in self.schedule.before if node.name == name)
+        drawn = self._all_launches
+        if kind in ("k", "s"):
+            nodes = (node for launch in drawn for node in launch.nodes)
+            return tuple(node for node in nodes if name == (node.kernel if kind == "k" else node.name))
         if kind == "g":
-            return next((launch.nodes for launch in self._launches if launch.id == f"g:{name}"), ())
+            return next((launch.nodes for launch in drawn if launch.id == f"g:{name}"), ())
         op, _, place = name.partition("@")
-        owners = {number: launch.owner[op] for number, launch in enumerate(self._launches) if op in launch.owner}
+        owners = {number: launch.owner[op] for number, launch in enumerate(drawn) if op in launch.owner}
         chosen = owners.get(int(place)) if place.isdecimal() else None
         return (chosen,) if chosen else tuple(owners.values())[:1]
 
@@ -339,6 +346,34 @@ class FusionView:
         return launches(self._drawn, self._nodes, self._kernels)
 
     @cached_property
+    def _all_launches(self) -> tuple[Launch, ...]:
+        """The launches with those of nested graphs."""
+        return (*self._launches, *(launch for part in self._parts for launch in part.launches))
+
+    @cached_property
+    def _all_parts(self) -> tuple[NestedGraph, ...]:
+        """The nested graphs that the whole graph calls."""
+        same = [each for each in self.compilation.schedules if each.direction == self.schedule.direction]
+        outer = (
+            self.schedule if not self.schedule.subgraph else next((each for each in same if not each.subgraph), None)
+        )
+        return () if outer is None else nested_parts(outer, self._outer_nodes, same, self._kernels)
+
+    @cached_property
+    def _own_part(self) -> NestedGraph | None:
+        """The nested graph of the schedule; None for a whole graph, or if its call was not recorded."""
+        name = self.schedule.subgraph
+        return next((part for part in self._all_parts if part.schedule.subgraph == name), None) if name else None
+
+    @cached_property
+    def _parts(self) -> tuple[NestedGraph, ...]:
+        """The nested graphs that the schedule's graph calls."""
+        own = self._own_part
+        if own is None:
+            return () if self.schedule.subgraph else self._all_parts
+        return tuple(part for part in self._all_parts if part.path.startswith(own.path) and part is not own)
+
+    @cached_property
     def _kernels(self) -> dict[str, Kernel]:
         return {kernel.id: kernel for kernel in self.compilation.kernels}
 
@@ -346,11 +381,13 @@ class FusionView:
     def _seconds(self) -> Mapping[str, float]:
         return kernel_seconds(self.report, self.compilation)
 
-    @cached_property
+    @property
     def _drawn(self) -> Schedule:
-        """The schedule, for a nested graph without the ops of the outer graph, which torch names in it, too."""
+        """The schedule, for a nested graph without the outer graph's nodes, which torch names in it."""
         if not self.schedule.subgraph:
             return self.schedule
+        if self._own_part is not None:
+            return self._own_part.schedule
         outer = self._outer_nodes
         own = (
             replace(node, origins=tuple(name for name in node.origins if name not in outer))
@@ -359,9 +396,11 @@ class FusionView:
         return replace(self.schedule, before=tuple(own))
 
     @property
-    def _nodes(self) -> dict[str, FxNode]:
-        """FX nodes of the drawn graph; those of a nested graph are not recorded."""
-        return {} if self.schedule.subgraph else self._outer_nodes
+    def _nodes(self) -> FxNodes:
+        """FX nodes of the drawn graph; none if those of a nested graph were not recorded."""
+        if not self.schedule.subgraph:
+            return self._outer_nodes
+        return self._own_part.nodes if self._own_part is not None else {}
 
     @cached_property
     def _outer_nodes(self) -> dict[str, FxNode]:

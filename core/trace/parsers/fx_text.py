@@ -75,15 +75,28 @@ def parse_graph(
 ) -> tuple[FxNode, ...]:
     """Return the nodes of the outermost graph in a text, which is Python code or a listing.
 
+    A `get_attr` node of a nested graph has the nodes of that graph.
     Raises SyntaxError for other texts. A text with only some statements may use nodes that it does not define:
     `external` has their names.
     """
     if is_listing(text):
         return _with_modules(parse_listing(text), modules)
     text = LAMBDA_CLASS.sub(r"\1GraphModule", program_code(text))
-    forward = _forward(_outermost(module(text)))
-    nodes = _nodes(forward, text.split("\n"), external) if forward else ()
-    return _with_modules(nodes, modules)
+    return _with_modules(_scope_nodes(_outermost(module(text)), text.split("\n"), external), modules)
+
+
+def _scope_nodes(scope: Sequence[ast.stmt], lines: list[str], external: Collection[str] = ()) -> tuple[FxNode, ...]:
+    """Return the nodes of a class's graph, with those of the graphs in it."""
+    forward = _forward(scope)
+    nodes = _nodes(forward, lines, external) if forward else ()
+    bodies = {statement.name: statement.body for statement in scope if isinstance(statement, ast.ClassDef)}
+    if not bodies:
+        return nodes
+    nested = {name: _scope_nodes(body, lines) for name, body in bodies.items()}
+    return tuple(
+        replace(node, graph=nested[node.target]) if node.op == "get_attr" and node.target in nested else node
+        for node in nodes
+    )
 
 
 def _with_modules(nodes: tuple[FxNode, ...], modules: Mapping[str, Module] | None) -> tuple[FxNode, ...]:

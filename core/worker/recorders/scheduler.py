@@ -226,8 +226,13 @@ def _ir_kinds(snode: Node) -> list[str]:
 
 
 def _origins(snodes: list[Node], order: dict[Any, int]) -> tuple[str, ...]:
-    """Return the names of FX nodes, in graph order."""
+    """Return the names of FX nodes, in graph order.
+
+    In a nested graph, torch also names the nodes around its call, which may have the names of its own nodes.
+    """
     found = {origin for snode in snodes if snode.node is not None for origin in _origins_of(snode.node)}
+    if isinstance(V.graph, SubgraphLowering):
+        found = {origin for origin in found if origin in order} or found
     return tuple(origin.name for origin in sorted(found, key=lambda origin: order.get(origin, -1)))
 
 

@@ -17,12 +17,11 @@ from core.graph.launches import (
     fusion_frames,
     fusion_schedules,
     is_recorded,
-    launch_seconds,
     launches,
     ops_without_launch,
-    saved_bytes,
 )
 from core.graph.model import HULLS, GraphModel, Largest
+from core.graph.overlays import launch_seconds, saved_bytes
 from core.ops.costs import CALLS, op_class
 from core.report import Compilation, EagerCall, FxNode, Kernel, KernelCall, Schedule, SchedulerNode
 from core.trace.parsers.build import load_graph, load_text

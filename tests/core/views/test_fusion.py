@@ -144,4 +144,5 @@ def test_a_branch_is_drawn_without_the_ops_around_it() -> None:
     branch = next(schedule for schedule in compilation.schedules if schedule.subgraph == "true_graph_0")
     view = FusionView(report, compilation, branch, reader(log, compilation))
     labels = [node.label for node in view.picture.model.nodes]
-    assert labels == ["abs · add"]
+    assert labels == ["abs", "add"]
+    assert [node.id for node in view.picture.model.nodes] == ["n:true_graph_0/abs_1", "n:true_graph_0/add"]

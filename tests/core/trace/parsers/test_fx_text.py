@@ -133,6 +133,28 @@ def test_graph_is_the_outermost_of_nested_modules() -> None:
     ]
 
 
+def test_the_attribute_of_a_nested_graph_has_its_nodes() -> None:
+    text = """class GraphModule(torch.nn.Module):
+    def forward(self, x):
+        body = self.body
+        y = torch.ops.higher_order.invoke_subgraph(body, 'body', x)
+        return (y,)
+
+    class body(torch.nn.Module):
+        def forward(self, a):
+            branch = self.branch
+            b = a.sin()
+            return (b,)
+
+        class branch(torch.nn.Module):
+            def forward(self, a):
+                return (a,)
+"""
+    (body,) = (node for node in parse_graph(text) if node.op == "get_attr")
+    assert [node.name for node in body.graph] == ["a", "branch", "b", "output"]
+    assert [node.name for node in body.graph[1].graph] == ["a", "output"]
+
+
 def test_lambda_class_and_bare_function_are_graphs_too() -> None:
     body = "    def forward(self, x):\n        return (x,)\n"
     assert [node.op for node in parse_graph("class <lambda>(torch.nn.Module):\n" + body)] == ["placeholder", "output"]
