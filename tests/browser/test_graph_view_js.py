@@ -318,6 +318,30 @@ def test_the_small_map_yields_to_a_selection_under_it(page: Page) -> None:
     expect(margin).to_be_visible()
 
 
+def test_a_click_between_the_ops_of_a_launch_selects_the_launch(page: Page) -> None:
+    view = mount(page, "fused")
+    hull, first = box(item(view, "g:op0").locator("> .body")), box(item(view, "n:mul"))
+    page.mouse.click(hull["x"] + 4, first["y"] + first["height"] / 2)
+    assert view.evaluate(SELECTED) == "g:op0"
+    expect(item(view, "g:op0")).to_have_attribute("aria-selected", "true")
+
+    view.focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press(",")
+    page.mouse.click(hull["x"] + 4, first["y"] + first["height"] / 2)
+    assert view.evaluate(SELECTED) is None
+
+
+def test_titles_of_groups_lie_above_the_edges_that_cross_them(page: Page) -> None:
+    view = mount(page, "fused")
+    layers = view.evaluate(
+        "root => [...root.querySelectorAll('.stage svg > g')].map((layer) => layer.className.baseVal)"
+    )
+    assert layers.index("frames") > max(layers.index(name) for name in ("edges", "lit", "near"))
+    halo = item(view, "g:op0").locator("> .label").evaluate("text => getComputedStyle(text).paintOrder")
+    assert halo.startswith("stroke")
+
+
 def test_an_overlay_colours_nodes_and_says_what_was_not_recorded(page: Page) -> None:
     view = mount(page, "transformer")
     unfold_all(view)
@@ -458,7 +482,9 @@ def test_a_zoom_scales_the_painted_drawing_and_paints_it_sharply_at_rest(page: P
     metrics.send("Performance.enable")
 
     def layouts() -> float:
-        return {one["name"]: one["value"] for one in metrics.send("Performance.getMetrics")["metrics"]}["LayoutCount"]
+        return sum(
+            one["value"] for one in metrics.send("Performance.getMetrics")["metrics"] if one["name"] == "LayoutCount"
+        )
 
     before = layouts()
     layers, widths = zip(*view.evaluate(ZOOM_IN), strict=True)

@@ -14,6 +14,7 @@ const STYLES = [
   "font-size",
   "font-weight",
   "opacity",
+  "paint-order",
 ];
 const STRIPPED = [
   "class",

@@ -153,7 +153,7 @@ export class GraphView extends Drawing {
     const box = this.viewport.getBoundingClientRect();
     const { x, y, k } = this.camera;
     const [left, top] = [(event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k];
-    const found = this.signs.groupAt(left, top) ?? this.stage.at(left, top);
+    const found = this.signs.groupAt(left, top) ?? this.stage.at(left, top, !this.film.fusing);
     return found && this.choiceOf(found.item.id);
   }
 

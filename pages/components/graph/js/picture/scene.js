@@ -38,12 +38,12 @@ export function drawItem(placed, m) {
 
 // All that `drawItem` draws of a box: boxes that look the same, as in repeated layers, can be copies of each other.
 /** @param {Placed} placed */
-export function lookOf({ item, open, w, h, depth }) {
+export function lookOf({ item, open, w, h }) {
   const { cls, label, thin } = item;
   return JSON.stringify(
     item.g === undefined
       ? [cls, label, item.detail, item.chips, thin, w, h]
-      : [cls, label, item.kind, groupLine(item), item.facts, item.badge, thin, open, w, h, depth],
+      : [cls, label, item.kind, groupLine(item), item.facts, item.badge, thin, open, w, h],
   );
 }
 
@@ -160,9 +160,9 @@ export function groupLine(item) {
 }
 
 /** @param {ItemElement} g @param {GroupItem} item @param {Placed} placed @param {MetricsData} m */
-function drawOpen(g, item, { w, h, depth }, m) {
+function drawOpen(g, item, { w, h }, m) {
   const [header, round] = isHull(item) ? [headerOf(item), 12] : [headerOf(item), 6];
-  make("rect", { class: "body", width: w, height: h, rx: round, style: `--depth:${Math.min(depth, 4)}` }, g);
+  make("rect", { class: "body", width: w, height: h, rx: round }, g);
   const corner = `${round} ${round} 0 0 1`;
   const top = `M${round} 0H${w - round}A${corner} ${w} ${round}V${header - 6}H0V${round}A${corner} ${round} 0Z`;
   make("path", { class: "header", d: top }, g);

@@ -1,5 +1,5 @@
 // The stage: only the items near the view are in the document. A grid finds them, and elements survive small changes.
-import { headerOf } from "./compose.js";
+import { headerOf, isHull } from "./compose.js";
 import { make } from "../dom.js";
 import { Grid, overlap } from "./grid.js";
 import { copyItem, drawCurve, drawItem, edgeOf, lookOf, middleOf } from "./scene.js";
@@ -46,11 +46,12 @@ export class Stage {
     }, defs);
     make("rect", { class: "hatched", width: 1.5, height: 6 }, hatch);
     const layer = (/** @type {string} */ name) => make("g", { class: name }, this.svg);
-    this.frames = layer("frames");
     this.joints = layer("joints");
     this.edges = layer("edges");
     this.lit = layer("lit");
     this.near = layer("near");
+    // Titles of groups lie above the edges that cross them.
+    this.frames = layer("frames");
     this.items = layer("items");
     this.labels = layer("labels");
     this.signs = layer("signs");
@@ -197,13 +198,14 @@ export class Stage {
     this.edges.append(element);
   }
 
-  // The innermost item at a point of the picture; an open group only at its header.
-  /** @param {number} x @param {number} y @returns {Placed | null} */
-  at(x, y) {
+  // The innermost item at a point of the picture: an open launch in its whole hull, another open group at its header.
+  /** @param {number} x @param {number} y @param {boolean} launched @returns {Placed | null} */
+  at(x, y, launched) {
     /** @type {Placed | null} */
     let best = null;
     for (const placed of this.grid.find([x, y, x, y])) {
-      if (!this.visible(placed.item) || (placed.open && y > placed.y + headerOf(placed.item))) continue;
+      const { item, open } = placed;
+      if (!this.visible(item) || (open && !(isHull(item) ? launched : y <= placed.y + headerOf(item)))) continue;
       if (!best || placed.depth > best.depth) best = placed;
     }
     return best;
