@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.support.browser import CAMERA, POSITIONS, NewContext, box
+from tests.support.browser import POSITIONS, NewContext, box
 from tests.support.graph_harness import harness
 from tests.support.graph_view import fold_all, item, mount, told, unfold_all, unfolded
 from tests.support.places import ROOT
@@ -285,39 +285,6 @@ def test_arrow_keys_go_along_a_row_and_back(page: Page) -> None:
     assert view.evaluate(SELECTED) == row[-1]
 
 
-def test_a_step_outside_of_the_window_is_brought_into_view(page: Page) -> None:
-    view = mount(page, "fused", frame=1, height=420)
-    view.evaluate("root => { const { camera } = root.compileboardView; camera.zoom(1.5); camera.pan(0, -2000) }")
-    before = view.evaluate(CAMERA)
-    view.focus()
-    for name in ("n:add", "n:exp", "n:sum"):
-        page.keyboard.press(".")
-        expect(item(view, name).locator(".label")).to_be_in_viewport()
-    assert view.evaluate(CAMERA)["k"] == before["k"]
-
-    page.keyboard.press(",")
-    calm = view.evaluate(CAMERA)
-    page.keyboard.press(".")
-    page.keyboard.press(",")
-    expect(view.locator(".film .number")).to_contain_text("3 / 5")
-    assert view.evaluate(CAMERA) == calm
-
-
-def test_the_small_map_yields_to_a_selection_under_it(page: Page) -> None:
-    view = mount(page, "transformer")
-    unfold_all(view)
-    view.evaluate("root => root.compileboardView.goTo('n:norm1_1', { atOnce: true })")
-    margin = view.locator(".margin")
-    expect(margin).to_be_visible()
-    beside = "(root, by) => root.compileboardView.camera.pan(by, 0)"
-    node, screen = box(item(view, "n:norm1_1")), box(view.locator(".viewport"))
-    by = screen["x"] + screen["width"] - 30 - node["x"] - node["width"]
-    view.evaluate(beside, by)
-    expect(margin).to_be_hidden()
-    view.evaluate(beside, -by)
-    expect(margin).to_be_visible()
-
-
 def test_a_click_between_the_ops_of_a_launch_selects_the_launch(page: Page) -> None:
     view = mount(page, "fused")
     hull, first = box(item(view, "g:op0").locator("> .body")), box(item(view, "n:mul"))
@@ -426,75 +393,6 @@ def test_the_tool_bar_wraps_on_a_telephone(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_signs_of_another_picture_are_gone_and_a_click_on_a_sign_selects_its_group(page: Page) -> None:
-    view = mount(page, "transformer")
-    view.evaluate("root => root.compileboardView.camera.zoom(0.4)")
-    sign = view.locator(".sign-post", has_text="blocks").first
-    sign.click(force=True)
-    chosen = told(page, "selected")
-    assert chosen[-1].startswith("m:blocks")
-    view.focus()
-    page.keyboard.press("Escape")
-    fold_all(view)
-
-    expect(view.locator(".sign-post")).to_have_count(0)
-
-
-def test_signs_stay_while_the_picture_is_panned_and_zoomed(page: Page) -> None:
-    view = mount(page, "transformer")
-    view.evaluate("root => root.compileboardView.camera.zoom(0.4)")
-    signs = view.locator(".sign-post")
-    expect(signs.first).to_be_attached()
-    signs.evaluate_all("signs => signs.forEach((sign) => (sign.isOld = true))")
-    step = """async (root, [x, factor]) => {
-        root.compileboardView.camera.pan(x, 0)
-        root.compileboardView.camera.zoom(factor)
-        await new Promise(requestAnimationFrame)
-        return root.querySelectorAll(".sign-post").length
-    }"""
-    before = box(signs.first)["height"]
-    counts = [view.evaluate(step, move) for move in ([3, 1], [-3, 1], [2, 1.04], [0, 1 / 1.04])]
-
-    assert counts == [signs.count()] * 4
-    assert signs.evaluate_all("signs => signs.every((sign) => sign.isOld)")
-    assert box(signs.first)["height"] == pytest.approx(before, abs=0.1)
-
-
-ZOOM_IN = """async (root) => {
-    const { camera, canvas } = root.compileboardView
-    const views = []
-    for (let step = 0; step < 30; step += 1) {
-        camera.zoom(1.01)
-        await new Promise(requestAnimationFrame)
-        // A wheel event asks what is under the pointer, too.
-        document.elementFromPoint(300, 300)
-        views.push([canvas.style.willChange, canvas.getBoundingClientRect().width / camera.k])
-    }
-    return views
-}"""
-
-
-def test_a_zoom_scales_the_painted_drawing_and_paints_it_sharply_at_rest(page: Page) -> None:
-    view = mount(page, "transformer")
-    unfold_all(view)
-    expect(view.locator(".margin")).to_be_visible()
-    metrics = page.context.new_cdp_session(page)
-    metrics.send("Performance.enable")
-
-    def layouts() -> float:
-        return sum(
-            one["value"] for one in metrics.send("Performance.getMetrics")["metrics"] if one["name"] == "LayoutCount"
-        )
-
-    before = layouts()
-    layers, widths = zip(*view.evaluate(ZOOM_IN), strict=True)
-
-    assert layers[3:] == ("transform",) * 27
-    assert widths == pytest.approx([widths[0]] * 30, rel=0.001)
-    assert layouts() - before < 10
-    expect(view.locator(".stage")).to_have_attribute("style", re.compile(r"^(?!.*will-change: transform).*scale\("))
-
-
 def test_a_group_has_no_neighbourhood_and_escape_closes_the_message(page: Page) -> None:
     view = mount(page, "transformer")
     item(view, "m:blocks.0").locator(".label").click()
@@ -504,39 +402,3 @@ def test_a_group_has_no_neighbourhood_and_escape_closes_the_message(page: Page) 
 
     expect(view.get_by_role("alert")).to_be_hidden()
     expect(item(view, "m:blocks.0")).to_have_attribute("aria-selected", "true")
-
-
-def test_a_pair_that_is_outlined_comes_into_view(page: Page) -> None:
-    view = mount(page, "transformer")
-    unfold_all(view)
-    page.evaluate(
-        """() => {
-            const detail = { source: "transformer", id: null, serial: 0, outlined: ["n:norm1_0", "n:gelu_7"] }
-            window.dispatchEvent(new CustomEvent("compileboard:command", { detail })) }"""
-    )
-    page.wait_for_timeout(300)
-    seen = view.evaluate(
-        """root => {
-            const { camera } = root.compileboardView
-            const [left, top, right, bottom] = camera.rect()
-            return ["n:norm1_0", "n:gelu_7"].map((id) => root.compileboardView.placedOf(id).box)
-                .every(([x, y, X, Y]) => left <= x && top <= y && X <= right && Y <= bottom) }"""
-    )
-
-    assert seen
-
-
-def test_the_camera_looks_at_the_same_place_when_the_graph_is_shown_again(page: Page) -> None:
-    view = mount(page, "transformer")
-    unfold_all(view)
-    view.evaluate("root => root.compileboardView.camera.pan(-30, -400)")
-    page.wait_for_url("**look=*")
-    camera = view.evaluate(CAMERA)
-    again = mount(page, "transformer", source="later", opened={})
-    expect(item(again, "n:norm1_0")).to_be_attached()
-    assert again.evaluate(CAMERA) == pytest.approx(camera, abs=2)
-    again.evaluate("root => root.compileboardView.camera.pan(9_000, 9_000)")
-    page.wait_for_timeout(400)
-    last = mount(page, "transformer", source="last", opened={})
-
-    expect(item(last, "n:norm1_0")).to_be_visible()
