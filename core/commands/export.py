@@ -1,18 +1,28 @@
-"""`python -m core export` and `issue`: a run as one HTML file, a trace or a bug report.
+"""`python -m core export`, `issue`, `logs`, `artifacts` and `debug`: a run in other forms.
 
-On request, secrets are replaced by placeholders.
+`export` writes one HTML file or a trace, `issue` a bug report; on request, secrets are replaced by placeholders. The
+others print or write a run's log as messages, records or debug files.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import replace
 
-from core.base.errors import JobError
-from core.base.words import bytes_
-from core.commands.output import FAILED, OK, complain, write_file
+from core.base.errors import JobError, StoreError
+from core.base.words import bytes_, count
+from core.commands.output import FAILED, OK, add_json_option, complain, print_start, write_file
+from core.report import as_json
+from core.runs.engine.opening import environment_here
 from core.runs.store import Run, Store
-from core.views.run_files import RunFiles
+from core.runs.stored import opened_log, side_of_run
+from core.trace.index import index_of
+from core.views.artifacts import ArtifactsView, artifacts_view
+from core.views.markdown import CONTROL
+from core.views.run_files import RunFiles, debug_folder
 from core.views.scrub import KINDS, Scrubber, checked_kinds, leftover_words
+from core.views.texts import NOT_RECORDED, LogsView
 
 
 def add_export_command(command: argparse.ArgumentParser) -> None:
@@ -103,3 +113,107 @@ def _issue(arguments: argparse.Namespace) -> int:
         write_file(arguments.out, content)
     print(arguments.out or content.decode(), end="\n" if arguments.out else "")
     return OK
+
+
+def add_logs_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `logs`."""
+    command.set_defaults(function=_logs)
+    command.add_argument(
+        "run", metavar="RUN", nargs="?", help="stored run; without it, torch's names of its logs are printed"
+    )
+    command.add_argument("--name", default="", help="messages of one artifact or logger")
+    command.add_argument("--compilation", default="", metavar="ID", help="messages of one compilation, such as 0/0")
+    command.add_argument("--search", default="", metavar="TEXT", help="messages with a text in them")
+
+
+def _logs(arguments: argparse.Namespace) -> int:
+    if arguments.run is None:
+        return _list_names()
+    run = Store().open(arguments.run)
+    side = side_of_run(run) if run.log_path() else None
+    if side is None:
+        raise StoreError(f"{run.id} has no log")
+    view = LogsView(side.report, side.text, arguments.compilation, arguments.name, arguments.search)
+    if not view.is_recorded:
+        return complain(f"{view.title} {NOT_RECORDED}", FAILED)
+    print(view.text)
+    return OK
+
+
+def _list_names() -> int:
+    print_start()
+    environment = environment_here()
+    if environment.problem:
+        return complain(environment.problem, FAILED)
+    for name, description in sorted(environment.logs.items()):
+        print(f"{name}\n    {description}" if description else name)
+    return OK
+
+
+def add_artifacts_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `artifacts`."""
+    command.set_defaults(function=_artifacts)
+    command.add_argument("what", metavar="RUN|LOG", help="stored run, log, or directory of a log")
+    command.add_argument("--kind", default="", help="records of one kind, such as inductor_output_code")
+    command.add_argument("--compilation", default="", metavar="ID", help="of one compilation, such as 0/0; - for none")
+    command.add_argument("--search", default="", metavar="TEXT", help="records with a text in them")
+    command.add_argument("--all", action="store_true", help="also chromium events and input descriptions")
+    command.add_argument("--page", type=int, default=1, metavar="N", help="page of 1,000 records (1)")
+    command.add_argument("--show", type=int, metavar="N", help="print the payload of record N as it is in the log")
+    add_json_option(command)
+
+
+def _artifacts(arguments: argparse.Namespace) -> int:
+    with opened_log(arguments.what) as log:
+        if log is not None:
+            return _print_artifacts(ArtifactsView(index_of(log.path)), arguments)
+    return _print_artifacts(artifacts_view(Store().open(arguments.what)), arguments)
+
+
+def _print_artifacts(whole: ArtifactsView, arguments: argparse.Namespace) -> int:
+    view = ArtifactsView(whole.index, arguments.compilation, arguments.kind, arguments.search, arguments.all)
+    view = replace(view, page=arguments.page)
+    if arguments.show is not None:
+        _write_payload(view.raw(arguments.show)[1])
+        return OK
+    if arguments.json:
+        print(as_json(view.rows).decode())
+        return OK
+    print(f"{view.title}. {view.note}".strip())
+    for row in view.rows:
+        print(f"{row['record']:>7}  {row['compilation']:<10} {row['bytes'] or 0:>10}  {row['kind']}")
+    return OK
+
+
+def _write_payload(payload: bytes) -> None:
+    """Write a payload unchanged; on a terminal, replace control characters."""
+    if sys.stdout.isatty():
+        print(CONTROL.sub("�", payload.decode("utf-8", "replace")))
+    else:
+        sys.stdout.buffer.write(payload)
+
+
+def add_debug_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `debug`."""
+    command.set_defaults(function=_debug)
+    command.add_argument("run", metavar="RUN", help="stored run with its debug files")
+    command.add_argument("--out", metavar="FILE.zip", help="write the files; without it, their names are printed")
+    add_scrub_options(command)
+
+
+def _debug(arguments: argparse.Namespace) -> int:
+    run = Store().open(arguments.run)
+    scrubber = scrubber_of(RunFiles(run), arguments)
+    if arguments.scrub_preview:
+        print("\n".join(scrubber.preview) or "nothing to scrub")
+        return 0
+    folder = debug_folder(run)
+    if arguments.out:
+        content = folder.as_zip(scrubber)
+        if not scrubbed_well(content, scrubber, arguments):
+            return FAILED
+        write_file(arguments.out, content)
+    print(f"{folder.title}. {folder.missing}".rstrip())
+    for path, text in folder.files():
+        print(f"  {path}  {count(len(text), 'character')}")
+    return 0

@@ -21,6 +21,7 @@ The main options of each command (`--help` lists all):
     python -m core ranks RUN | DIRECTORY [--processes N] [--json]
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
+    python -m core tune NAME | FILE.py[:NAME] [--goal call|first-call|memory] [--for TIME] [options]
     python -m core sweeps [ID] [--json | --csv]
     python -m core runs [TERM…] [--not TERM] [--most N] [--json]
     python -m core mark RUN [--tag WORD] [--untag WORD] [--comment TEXT] [--pin | --unpin]
@@ -97,22 +98,23 @@ COMMANDS = (
     Command("report", "report on a stored run or a TORCH_TRACE log", "report"),
     Command("pipeline", "build a model into programs of the accelerator, and run them", "products"),
     Command("aoti", "export a model, package it by AOTInductor, and run it without Python", "products"),
-    Command("neighbours", "run a model on other compilers and runtimes, and compare", "backends"),
+    Command("neighbours", "run a model on other compilers and runtimes, and compare", "doctor"),
     Command("compare", "compare a run or log with another", "compare"),
     Command("check", "check a model, a run or a log against a budget", "report"),
     Command("ranks", "compare the ranks of a distributed job", "compare"),
     Command("sweep", "change a model's job along axes, and compare", "sweep"),
+    Command("tune", "look for settings that make a model faster, and prove them", "sweep"),
     Command("sweeps", "list the sweeps of this home, or print one", "sweep"),
     Command("runs", "list stored runs, newest first, or those that a search matches", "runs", opens=False),
     Command("mark", "tag a stored run, comment on it, or pin it so that it is not deleted", "runs", opens=False),
     Command("prune", "delete or move runs that a search matches, except pinned and live ones", "runs", opens=False),
     Command("archive", "write stored runs to one file, for another store", "archive"),
     Command("import", "add the runs of such a file to the store", "archive"),
-    Command("backends", "try each backend that torch lists here", "backends"),
+    Command("backends", "try each backend that torch lists here", "doctor"),
     Command("issue", "a bug report about a stored run, in the form of PyTorch's template", "export"),
-    Command("debug", "the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run", "logs"),
-    Command("logs", "torch's log messages of a stored run; without one, their names here", "logs"),
-    Command("artifacts", "the records of a log as torch wrote them", "logs"),
+    Command("debug", "the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run", "export"),
+    Command("logs", "torch's log messages of a stored run; without one, their names here", "export"),
+    Command("artifacts", "the records of a log as torch wrote them", "export"),
     Command("profile", "join a profile by torch.profiler to the log of a stored run", "archive"),
     Command("export", "write a run or a comparison as one HTML file, or for ui.perfetto.dev", "export"),
     Command("doctor", "check what this machine has, and compile one function", "doctor"),

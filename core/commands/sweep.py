@@ -1,4 +1,4 @@
-"""Commands `sweep` and `sweeps` of `python -m core`.
+"""Commands `sweep`, `tune` and `sweeps` of `python -m core`.
 
 A sweep is printed as text, JSON or CSV. The text has the answer and the table.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -23,14 +25,16 @@ from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 from core.sweep.model import BACKEND, Sweep, check_backends, parse_axes
-from core.sweep.presets import PRESETS, Question, answer
+from core.sweep.presets import GOALS, PRESETS, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.store import SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
 from core.views.printed import table_lines
-from core.views.sweep.view import answer_lines, ended_line, progress_words, resume_words, text_table
+from core.views.sweep.view import answer_lines, ended_line, no_time_words, progress_words, resume_words, text_table
 
 POLL_S = 0.5
+TUNE_S = 600.0
+UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def add_sweep_command(command: argparse.ArgumentParser) -> None:
@@ -50,6 +54,35 @@ def add_sweep_command(command: argparse.ArgumentParser) -> None:
     add("--title", default="", help="title of the sweep")
     add("--resume", default="", metavar="ID", help="resume a sweep; finished cells are not measured again")
     add("--again", action="store_true", help="with --resume: its failed cells, too")
+    _add_output_options(command)
+
+
+def add_tune_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `tune`, a sweep that looks for faster settings."""
+    command.set_defaults(function=_run_sweep, axis=[], title="", resume="", again=False, preset="")
+    add_job_options(command)
+    add_node_options(command)
+    command.add_argument("--goal", choices=tuple(GOALS), default="call", help="what to make faster or smaller (call)")
+    command.add_argument(
+        "--for",
+        dest="budget_s",
+        type=time_span_s,
+        default=TUNE_S,
+        metavar="TIME",
+        help="seconds of the search, or a time such as 10m (10m); the proof may take more",
+    )
+    _add_output_options(command)
+
+
+def time_span_s(text: str) -> float:
+    """Return the seconds of a time such as `90s`, `10m` or `1h`; raises ArgumentTypeError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(no_time_words(text))
+    return float(found[1]) * UNITS_S[found[2]]
+
+
+def _add_output_options(command: argparse.ArgumentParser) -> None:
     output = command.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help=JSON_HELP)
     output.add_argument("--csv", action="store_true", help="the table as CSV on standard output, and nothing else")
@@ -118,10 +151,13 @@ def _started_sweep(arguments: argparse.Namespace, sweeps: SweepRunner, environme
     base, axes = job_of(arguments), parse_axes(arguments.axis)
     if any(axis.field == BACKEND for axis in axes):
         check_backends(base, axes, environment().backends)
-    if arguments.preset:
-        plan = PRESETS[arguments.preset].plan(base, environment())
+    budget_s = getattr(arguments, "budget_s", None)
+    preset = arguments.preset if budget_s is None else GOALS[arguments.goal].name
+    if preset:
+        plan = PRESETS[preset].plan(base, environment())
         base, axes = plan.base, (*plan.axes, *axes)
-    return sweeps.start(new_sweep(base, axes, arguments.preset or "", arguments.title))
+    sweep = new_sweep(base, axes, preset or "", arguments.title)
+    return sweeps.start(replace(sweep, budget_s=budget_s))
 
 
 def _follow(sweeps: SweepRunner, sweep: Sweep, watch: NodeWatch) -> None:

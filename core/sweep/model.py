@@ -8,6 +8,7 @@ An axis changes a field of the job. The fields are the options whose rows in `co
 | `options.NAME`, `dynamo.NAME` | an Inductor option, a setting of `torch._dynamo.config` |
 | `inputs.A.D`, `batch` | the size of dimension D of input A, the batch size |
 | `code` | the model: a sample's name, a file on the server, or pasted code |
+| `rival` | the configuration that is timed against the job's own, in one process |
 | `variant` | several of these fields at once |
 
 Axes as text: `backend=eager,inductor`, `inputs.0.0=1,2,4,…,512`, `calls=f32[8] | f32[16]; f32[8]`.
@@ -36,7 +37,7 @@ from core.job import BATCH, CompileJob, Model, OptionValue, backend_of, options_
 from core.job.arguments import short
 from core.job.options import AXES, with_values
 from core.job.prepared import model_code
-from core.job.text import DYNAMIC, Reader, whole
+from core.job.text import DYNAMIC, Reader, compile_options_from_text, whole
 from core.runs.people import ReachedLimit
 from core.runs.status import Handle, Seconds
 
@@ -47,7 +48,7 @@ FieldValue = OptionValue | tuple[str, ...]
 AxisValue = FieldValue | dict[str, FieldValue]
 BACKEND = "backend"
 TRAINING = "training"
-OPTIONS, DYNAMO, INPUTS, CODE, VARIANT = "options.", "dynamo.", "inputs.", "code", "variant"
+OPTIONS, DYNAMO, INPUTS, CODE, VARIANT, RIVAL = "options.", "dynamo.", "inputs.", "code", "variant", "rival"
 ELLIPSIS = ("…", "...")
 MAX_AXIS_CHARS = 20_000  #: limit: an axis of a sweep, as text
 
@@ -76,7 +77,8 @@ class Sweep:
     `preset` is the name of a predefined question. `runs` has the run ids in the order of `cells`, empty for a
     cell without a run. `code` is a digest of the measured code, `torch` is the torch version. `handle` identifies
     the server that executes the cells, empty if no server does. `reason` is why the sweep stopped early. `waits`
-    is the limit that the next cell waits for, None without a limit. `audience` is who may see the sweep, empty if
+    is the limit that the next cell waits for, None without a limit. A sweep whose preset adds cells adds no more of
+    them once its runs have taken `budget_s`; None without such a limit. `audience` is who may see the sweep, empty if
     its author did not choose.
     """
 
@@ -94,6 +96,7 @@ class Sweep:
     waits: ReachedLimit | None = None
     handle: Handle = ""
     audience: str = ""
+    budget_s: Seconds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,7 @@ def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
 
 def is_field(field: str) -> bool:
     """Return True if `field` is a field of the job that an axis can change."""
-    return field in (*AXES, BATCH, CODE, VARIANT) or any(
+    return field in (*AXES, BATCH, CODE, VARIANT, RIVAL) or any(
         field.startswith(prefix) and field != prefix for prefix in (OPTIONS, DYNAMO, INPUTS)
     )
 
@@ -239,7 +242,7 @@ def _changer(field: str) -> Callable[[CompileJob, str, Any], CompileJob]:
         return _inductor
     if field.startswith(DYNAMO):
         return _dynamo
-    changer = {BACKEND: _backend, TRAINING: _training, CODE: _code, VARIANT: _variant}.get(field)
+    changer = {BACKEND: _backend, TRAINING: _training, CODE: _code, VARIANT: _variant, RIVAL: _rival}.get(field)
     return changer or (_value if field in AXES else _sizes)
 
 
@@ -277,6 +280,11 @@ def _sizes(job: CompileJob, field: str, value: Any) -> CompileJob:
 def _code(job: CompileJob, field: str, value: Any) -> CompileJob:
     named = model_of(str(value))
     return replace(job, model=replace(named, name=job.model.name) if named.kind == "code" else named)
+
+
+def _rival(job: CompileJob, field: str, value: Any) -> CompileJob:
+    """Return the job with another configuration to time against its own; with none for an empty text."""
+    return replace(job, rival=compile_options_from_text(str(value), field) if value else None)
 
 
 def _variant(job: CompileJob, field: str, value: Any) -> CompileJob:

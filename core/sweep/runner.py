@@ -28,6 +28,7 @@ from core.runs.runner import Runner
 from core.runs.status import Status
 from core.runs.store import MOST_NAME_CHARS, Run
 from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
+from core.sweep.presets import PRESETS, Question
 from core.sweep.store import ROWS, SETTLED, SweepRow, SweepStore, was_killed
 from core.sweep.table import SweepStanding, row, rows, runs_of, standing_of
 
@@ -75,7 +76,9 @@ class SweepExecutor:
         reason = ""
         self._store.write(self._sweep)
         try:
-            while (self._waiting or self._live) and not self._store.is_to_stop(self._sweep.id):
+            while not self._store.is_to_stop(self._sweep.id):
+                if not self._waiting and not self._live and not self._grows():
+                    break
                 self._step()
             reason = self._what_is_left()
         except CompileboardError as error:
@@ -104,6 +107,23 @@ class SweepExecutor:
         if time.monotonic() >= self._not_before:
             self._submit()
         time.sleep(self._poll_s)
+
+    def _grows(self) -> bool:
+        """Add the cells that the preset asks for once all cells have ended; return False without any."""
+        preset = PRESETS.get(self._sweep.preset)
+        if preset is None or preset.more is None:
+            return False
+        more = preset.more(Question(self._sweep, rows(self._store, self._sweep)))
+        if not more:
+            return False
+        [axis] = self._sweep.axes
+        labels, values = zip(*more, strict=True)
+        longer = Axis(axis.field, (*axis.values, *values), (*axis.named(), *labels))
+        grown = replace(self._sweep, axes=(longer,))
+        self._write(replace(grown, runs=runs_of(grown)))
+        self._waiting = list(range(len(self._cells), len(axis.values) + len(values)))
+        self._cells = cells(self._sweep)
+        return True
 
     def _submit(self) -> None:
         """Submit waiting cells until one is live per device on each node, or until a limit is reached."""

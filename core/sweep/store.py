@@ -266,6 +266,9 @@ class SweepRow:
     `guards_us` is the guard time of the newest compilations. `directions_s` has the seconds of forward and
     backward.
 
+    `against` is the rival's seconds per call over this configuration's, None if no rival was timed. `code` is a digest
+    of all output code.
+
     `made` has a digest of the kernels and a digest of the lines that call them. `generated` counts kernels
     without library calls. `skips` counts graphs that did not become CUDA graphs, and `skipped` is torch's reason.
     `numerics_words` is the result of the comparison with float64. `killed` is True if the worker was ended from
@@ -309,6 +312,8 @@ class SweepRow:
     eager_peak_bytes: int | None = None
     compiled_peak_bytes: int | None = None
     directions_s: dict[str, float] = field(default_factory=dict)
+    against: Interval | None = None
+    code: str = ""
     made: tuple[str, str] = ("", "")
     generated: int | None = None
     skips: int | None = None

@@ -21,13 +21,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from core.analysis.comparison.matching import RunSide
 from core.analysis.durations import class_seconds, compile_time_s
 from core.analysis.kernels.kernel import kernel_names
 from core.analysis.kernels.ledger import summary
 from core.analysis.memory import memory_of
 from core.analysis.numerics import numerics, numerics_sentence
 from core.analysis.results import results_words
-from core.analysis.speed import Speed
+from core.analysis.speed import Speed, alternative_speed
 from core.analysis.verdict import verdict
 from core.analysis.work import distinct_kernels, frame_of
 from core.base.decoder import decoded_as
@@ -37,14 +38,14 @@ from core.base.words import spreadsheet_cell
 from core.report import SCHEMA, Compilation, MemorySide, Report
 from core.runs.status import Status
 from core.runs.store import Run
-from core.runs.stored import open_report
+from core.runs.stored import side_of_run
 from core.sweep.model import Axis, Sweep, labels
 from core.sweep.store import ROWS, Claim, SweepCall, SweepRow, SweepStore, was_killed
 
 PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile")
 SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "stopped"]
 # Increase this number when a row's content changes, so that rows of older versions are not shown.
-VERSION = 4
+VERSION = 5
 MAX_ROW_BYTES = 4_000_000  #: a cached row of a sweep's table
 MOST_ROWS = 4_000  #: cached rows of all sweeps
 
@@ -255,7 +256,10 @@ def _make_row(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
     if status.live:
         elapsed_s = time.time() - status.started_s if status.started_s else None
         return replace(row_of(at, run.id, status), took_s=elapsed_s)
-    result = row_of(at, run.id, status, _report(run, status))
+    side = _side(run, status)
+    result = row_of(at, run.id, status, side.report if side else None)
+    if side is not None:
+        result = replace(result, code=_code_digest(side))
     if status.state == "damaged":
         return result
     with contextlib.suppress(OSError):
@@ -263,12 +267,19 @@ def _make_row(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
     return result
 
 
-def _report(run: Run, status: Status) -> Report | None:
-    """Return the run's report; None if the run has recorded nothing readable."""
+def _code_digest(side: RunSide) -> str:
+    """Return a digest of all output code; empty without any."""
+    kernels = (kernel for compilation in side.report.compilations for kernel in compilation.kernels)
+    places = dict.fromkeys(kernel.output_code for kernel in kernels)
+    return _digest([side.text(place) for place in places]) if places else ""
+
+
+def _side(run: Run, status: Status) -> RunSide | None:
+    """Return the run's report with its log; None if the run has recorded nothing readable."""
     if status.state == "damaged":
         return None
     with contextlib.suppress(CompileboardError):
-        return open_report(run)
+        return side_of_run(run)
     return None
 
 
@@ -310,6 +321,9 @@ def _with_speed(row: SweepRow, report: Report) -> SweepRow:
         numerics_words=numerics_sentence(right) if (right := numerics(report)) else "",
         parts_s={part.name: part.seconds for part in ledger.parts} if ledger else {},
     )
+    against = alternative_speed(report.rival) if report.rival else None
+    if against is not None and against.interval is not None:
+        row = replace(row, against=against.interval.inverse())
     speed = summed.speed
     if speed is None:
         return row

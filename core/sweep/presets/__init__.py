@@ -8,6 +8,7 @@ from core.base.words import number
 from core.sweep.model import Sweep
 from core.sweep.presets.conditions import CALLS, DTYPE, MEMORY, NUMERICS, THREADS, TRAINING
 from core.sweep.presets.failures import LADDER, MITIGATIONS_PRESET
+from core.sweep.presets.faster import FASTER, GOALS, SMALLER, SOONER
 from core.sweep.presets.modes import BACKENDS, MODES_PRESET, STANCES_PRESET
 from core.sweep.presets.preset import (
     OWN,
@@ -25,6 +26,7 @@ from core.sweep.presets.preset import (
 from core.sweep.presets.sizes import BATCH_SIZE, SHAPES
 
 __all__ = [
+    "GOALS",
     "PRESETS",
     "Answer",
     "BackendFact",
@@ -44,7 +46,7 @@ PRESETS = {
     preset.name: preset
     for preset in (
         *(BACKENDS, MODES_PRESET, SHAPES, BATCH_SIZE, CALLS, STANCES_PRESET),
-        *(MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
+        *(FASTER, SOONER, SMALLER, MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
     )
 }
 OF_FIELD = {field: preset for preset in PRESETS.values() for field in preset.fields}

@@ -16,7 +16,7 @@ from core.base.words import agree, count, duration_s, number, ratio
 from core.job import BATCH, CompileJob
 from core.job.arguments import own_call, resized_call, tensor_sizes
 from core.report import How
-from core.sweep.model import Axis, Sweep
+from core.sweep.model import Axis, AxisValue, Sweep
 from core.sweep.store import SweepRow
 
 FEW = "too few samples to say"
@@ -257,6 +257,21 @@ class RungFact:
     bad: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RecipeFact:
+    """Changes that are proven to help, and the code that sets them.
+
+    `gain` is the default's value over theirs, from `pairs` pairs of fresh processes. `first_call_s` are the median
+    seconds of the first call, by default and with the changes; None if not measured.
+    """
+
+    changes: tuple[str, ...]
+    code: str
+    gain: Interval
+    pairs: int
+    first_call_s: tuple[float | None, float | None]
+
+
 Fact = (
     BackendFact
     | ModeFact
@@ -269,6 +284,7 @@ Fact = (
     | MemoryFact
     | ResultFact
     | RungFact
+    | RecipeFact
 )
 
 
@@ -293,13 +309,15 @@ class Question:
 class Answer:
     """A preset's answer: a sentence, notes, and its facts.
 
-    `columns` have an additional text for each row; the sentence is empty as long as no row has a result.
+    `code` is the Python code that the answer advises, empty without any. `columns` have an additional text for each
+    row; the sentence is empty as long as no row has a result.
     """
 
     sentence: str
     notes: tuple[str, ...] = ()
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +325,8 @@ class Preset:
     """A question: its names, text, sweep, answer and picture.
 
     `fields` are fields of the job, such as `batch`. A sweep with a single axis that changes such a field gets
-    this preset.
+    this preset. `more` returns the label and value of each cell that a sweep gets when all its cells have ended; None
+    for a preset whose plan has all cells.
     """
 
     name: str
@@ -317,6 +336,7 @@ class Preset:
     answer: Callable[[Question], Answer]
     picture: Picture = "bars"
     fields: tuple[str, ...] = ()
+    more: Callable[[Question], tuple[tuple[str, AxisValue], ...]] | None = None
 
 
 def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -53,9 +53,10 @@ def sweep_title(sweep: Sweep, rows: Sequence[SweepRow], result: Answer) -> str:
 
 
 def answer_lines(sweep: Sweep, rows: Sequence[SweepRow], result: Answer) -> tuple[str, ...]:
-    """Return the title of a sweep, the whole answer if that is longer, and its notes."""
+    """Return the title of a sweep, the whole answer if that is longer, its notes, and its code."""
     first = sweep_title(sweep, rows, result)
-    return (first, *filter(None, [result.sentence if result.sentence != first else ""]), *result.notes)
+    whole = [result.sentence] if result.sentence not in ("", first) else []
+    return (first, *whole, *result.notes, *result.code.splitlines())
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class SweepView:
     @property
     def notes(self) -> tuple[str, ...]:
         """The whole answer if the title is a part of it, and its notes."""
-        return tuple(prose(note, LONGEST_TEXT) for note in answer_lines(self.sweep, self.rows, self.answer)[1:])
+        lines = answer_lines(self.sweep, self.rows, replace(self.answer, code=""))[1:]
+        return tuple(prose(note, LONGEST_TEXT) for note in lines)
 
     @property
     def caption(self) -> str:
@@ -360,6 +362,11 @@ def _axis_words(axis: Axis) -> str:
 def progress_words(progress: SweepStanding) -> str:
     """Return the progress in words: `going, 3 of 10 cells done, about 2 min 5 s left, an estimate`."""
     return ", ".join([progress.state, *_done(progress), *filter(None, [left_words(progress), progress.reason])])
+
+
+def no_time_words(text: str) -> str:
+    """Return that a text is no time."""
+    return f"`{text}` is no time such as 90s, 10m or 1h"
 
 
 def resume_words(words: str, sweep: Sweep) -> str:

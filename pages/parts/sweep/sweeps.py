@@ -63,6 +63,8 @@ def sweep(shown: ShownSweep) -> None:
         csv_twin(view.sweep.id, lambda: view.csv, key="sweep")
         json_twin(view.sweep.id, lambda: view.data, key="sweep")
     pictures(shown)
+    if view.answer.code:
+        st.code(view.answer.code, language="python")
     if view.notes:
         st.caption("  \n".join(view.notes))
     frame = in_words(data_frame(view.table), FORMS)

@@ -1,0 +1,297 @@
+"""Race of changes to a job: which runs to make next, given what the finished runs gained.
+
+A heat is a run with some changes. Each change is first compiled alone. Changes that fail, that have other results, or
+whose generated code another change has too, end here. The others are timed against the unchanged job, by turns in one
+process. The best is then joined with each other winner, as long as a joined heat gains more. At last, the best heat and
+the unchanged job are timed in pairs of fresh processes: they take no part in choosing, so luck in the race does not
+count.
+
+The next heats depend on the finished heats alone, so a race can be resumed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.analysis.interval import LEAST_PAIRS, RELEVANT, Interval, median_ratio
+from core.job import CompileJob
+from core.sweep.model import FieldValue
+
+Goal = Literal["call", "first-call", "memory"]
+Stage = Literal["compiled", "timed", "pair"]
+PAIRS = LEAST_PAIRS
+MOST_PROVEN = 2  #: sets of changes of a recipe that are proven, if the first does not hold
+# Sets from which the search goes on, the best first.
+BEAM = 2
+MOST_CHANGES = 5  #: changes of a recipe
+UNCHANGED = "default"
+AND, OF = " + ", ", "
+LABEL = re.compile(r"(?P<changes>.+?)(?:, (?P<stage>timed|pair)(?: (?P<number>\d+))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class TriedChange:
+    """A change: fields of the job as in a variant, the goals that it may serve, and its jobs.
+
+    `everywhere` is True if it acts on the whole process, so that the unchanged job cannot be timed beside it.
+    """
+
+    fields: Mapping[str, FieldValue]
+    goals: tuple[Goal, ...] = ("call",)
+    device: Literal["", "cpu", "cuda"] = ""
+    inference: bool = False
+    everywhere: bool = False
+
+    def applies(self, goal: Goal, job: CompileJob) -> bool:
+        """Return True if it can serve the goal on the job's device."""
+        on_device = not self.device or job.device.startswith(self.device)
+        return goal in self.goals and on_device and not (self.inference and job.training)
+
+
+# Likeliest first: what does not fit into the time is not tried.
+CHANGES: Mapping[str, TriedChange] = {
+    "freezing": TriedChange({"options.freezing": True}, inference=True),
+    "max-autotune": TriedChange({"options.max_autotune": True}),
+    "CUDA graphs": TriedChange({"options.triton.cudagraphs": True}, device="cuda"),
+    "cpp wrapper": TriedChange({"options.cpp_wrapper": True}, goals=("call", "first-call")),
+    "coordinate descent": TriedChange({"options.coordinate_descent_tuning": True}, device="cuda"),
+    "half of the threads": TriedChange({"threads": 0}, device="cpu", everywhere=True),
+    "1 thread": TriedChange({"threads": 1}, device="cpu", everywhere=True),
+    "larger loops in a thread": TriedChange({"options.cpp.min_chunk_size": 4096}, device="cpu"),
+    "no split reductions": TriedChange({"options.split_reductions": False}, goals=("call", "memory")),
+    "aggressive fusion": TriedChange({"options.aggressive_fusion": True}, device="cuda"),
+    "combo kernels": TriedChange({"options.combo_kernels": True}, device="cuda"),
+    "no layout optimization": TriedChange({"options.layout_optimization": False}, goals=("call", "memory")),
+    "1x1 convolutions as matmul": TriedChange({"options.conv_1x1_as_mm": True}),
+    "modules not inlined": TriedChange(
+        {"dynamo.inline_inbuilt_nn_modules": False}, ("call", "first-call"), everywhere=True
+    ),
+    "no pattern matcher": TriedChange({"options.pattern_matcher": False}, goals=("first-call",)),
+    "static shapes": TriedChange({"dynamic": False}, ("first-call",)),
+    "dynamic shapes": TriedChange({"dynamic": True}, ("first-call",)),
+    "no epilogue fusion": TriedChange({"options.epilogue_fusion": False}, goals=("first-call",)),
+    "memory planning": TriedChange({"options.memory_planning": True}, goals=("memory",)),
+    "small fusions": TriedChange({"options.max_fusion_size": 8}, goals=("memory", "first-call")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A run of the race: the names of its changes, none for the unchanged job, and the number of its pair."""
+
+    changes: tuple[str, ...]
+    stage: Stage = "compiled"
+    pair: int = 0
+
+    @property
+    def label(self) -> str:
+        """Label of its cell: `freezing + cpp wrapper, pair 3`."""
+        name = AND.join(self.changes) or UNCHANGED
+        number = f" {self.pair}" if self.pair else ""
+        return name if self.stage == "compiled" else f"{name}{OF}{self.stage}{number}"
+
+
+def heat_of(label: str) -> Heat:
+    """Return the heat of a cell's label."""
+    found = LABEL.fullmatch(label)
+    if found is None:
+        return Heat((label,))
+    names = found["changes"]
+    changes = () if names == UNCHANGED else tuple(names.split(AND))
+    stage: Stage = "timed" if found["stage"] == "timed" else "pair" if found["stage"] else "compiled"
+    return Heat(changes, stage, int(found["number"] or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """End of a heat.
+
+    `code` is the digest of the generated code, empty if there is none. `same` is False if the results are not the
+    unchanged job's. `gain` is the unchanged job's value over this one's, such as seconds per call; None if not
+    measured. `value` is the measured value, and `took_s` the run's whole time.
+    """
+
+    ok: bool
+    code: str = ""
+    same: bool = True
+    gain: Interval | None = None
+    value: float | None = None
+    took_s: float = 0.0
+
+    @property
+    def counts(self) -> bool:
+        """True if the run ended well, with the unchanged job's results."""
+        return self.ok and self.same
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """A race so far: the finished heats, and the changes in their order.
+
+    `timed` is False for a goal that each compiled heat already measures. `budget_s` are the seconds for all runs, None
+    without a limit: the search gets what the pairs leave, and at least half.
+    """
+
+    changes: tuple[str, ...]
+    finished: Mapping[Heat, Finish]
+    timed: bool = True
+    budget_s: float | None = None
+
+    def next_heats(self) -> tuple[Heat, ...]:
+        """Return the heats to run now; none at the end of the race.
+
+        A search that has no time left goes on to its pairs, and does not come back from there.
+        """
+        if any(heat.stage == "pair" for heat in self.finished):
+            return self._next_pairs()
+        return self._affordable(self._untried()) or self._next_pairs()
+
+    def _untried(self) -> Iterator[Heat]:
+        """Yield heats of the search that have not run: each change alone, then the best with another winner."""
+        if self.timed:
+            alone = [Heat((name,), "timed") for name in self.distinct()]
+            yield from (waiting := self._not_run(alone))
+            if waiting:
+                return
+        yield from self._not_run(self._joined())
+
+    def _not_run(self, heats: Iterable[Heat]) -> list[Heat]:
+        return [heat for heat in heats if heat not in self.finished]
+
+    def _affordable(self, heats: Iterable[Heat]) -> tuple[Heat, ...]:
+        """Return the first of the heats, as many as fit into the time of the search."""
+        waiting = tuple(heats)
+        if self.budget_s is None or not waiting:
+            return waiting
+        # The first run also starts torch's compilers, so it says little of the next.
+        each_s = statistics.median([finish.took_s for finish in self.finished.values()])
+        search_s = max(self.budget_s / 2, self.budget_s - 2 * PAIRS * each_s)
+        left_s = search_s - sum(finish.took_s for finish in self.finished.values())
+        return waiting[: max(0, math.floor(left_s / each_s))] if each_s else waiting
+
+    def untimed(self) -> tuple[str, ...]:
+        """Return the changes that were to be timed and were not, since the time was up."""
+        return tuple(name for name in self.distinct() if self.timed and Heat((name,), "timed") not in self.finished)
+
+    def distinct(self) -> tuple[str, ...]:
+        """Return the changes that count: one for each generated code, none for the default's."""
+        default = self.finished.get(unchanged(self.timed))
+        seen = {default.code} if default else set()
+        names = []
+        for name in self.changes:
+            finish = self.finished.get(Heat((name,)))
+            if finish is None or not finish.counts or (finish.code and finish.code in seen):
+                continue
+            seen.add(finish.code)
+            names.append(name)
+        return tuple(names)
+
+    def measured(self) -> dict[tuple[str, ...], Interval]:
+        """Return the gain of each set of changes that counts, as measured in the search."""
+        stage = "timed" if self.timed else "compiled"
+        return {
+            heat.changes: finish.gain
+            for heat, finish in self.finished.items()
+            if heat.stage == stage and heat.changes and finish.counts and finish.gain is not None
+        }
+
+    def ranked(self) -> list[tuple[str, ...]]:
+        """Return the sets of changes that seem to gain, the best first."""
+        gains = self.measured()
+        winners = [changes for changes, gain in gains.items() if gain.middle >= RELEVANT]
+        return sorted(winners, key=lambda changes: gains[changes].middle, reverse=True)
+
+    def _joined(self) -> Iterator[Heat]:
+        """Yield all winners together; then the best sets with one change more or less."""
+        gains = self.measured()
+        alone = sorted(
+            (changes[0] for changes in gains if len(changes) == 1), key=lambda name: gains[(name,)].middle, reverse=True
+        )
+        winners = [name for name in alone if gains[(name,)].middle >= RELEVANT]
+        together = self._heat(winners[:MOST_CHANGES])
+        if len(winners) > 1 and together not in self.finished:
+            yield together
+            return
+        for best in self.ranked()[:BEAM]:
+            if len(best) < MOST_CHANGES:
+                yield from (self._heat([*best, name]) for name in alone if name not in best)
+            if len(best) > 2:
+                yield from (self._heat([each for each in best if each != name]) for name in best)
+
+    def _heat(self, names: Collection[str]) -> Heat:
+        return Heat(tuple(name for name in self.changes if name in names), "timed" if self.timed else "compiled")
+
+    def _next_pairs(self) -> tuple[Heat, ...]:
+        for changes in self.candidates():
+            waiting = self._not_run(self._pairs_of(changes))
+            if waiting:
+                return tuple(waiting)
+            if self.proof(changes) is not None:
+                return ()
+        return ()
+
+    def candidates(self) -> list[tuple[str, ...]]:
+        """Return the sets of changes to prove, the best first."""
+        return self.ranked()[:MOST_PROVEN]
+
+    def numbers(self, changes: tuple[str, ...]) -> range:
+        """Return the numbers of the pairs of a candidate: each has its own."""
+        first = self.candidates().index(changes) * PAIRS + 1
+        return range(first, first + PAIRS)
+
+    def _pairs_of(self, changes: tuple[str, ...]) -> Iterator[Heat]:
+        """Yield the heats of all pairs; each pair begins with the other side than the one before it."""
+        for number in self.numbers(changes):
+            both = Heat((), "pair", number), Heat(changes, "pair", number)
+            yield from both if number % 2 else reversed(both)
+
+    def heats_of_pairs(self, changes: tuple[str, ...], side: tuple[str, ...]) -> list[Heat]:
+        """Return one side's heats of the pairs in which both sides count."""
+        both = {number: (Heat((), "pair", number), Heat(changes, "pair", number)) for number in self.numbers(changes)}
+        whole = [number for number, pair in both.items() if all(self._has_value(heat) for heat in pair)]
+        return [Heat(side, "pair", number) for number in whole]
+
+    def _has_value(self, heat: Heat) -> bool:
+        finish = self.finished.get(heat)
+        return finish is not None and finish.counts and bool(finish.value)
+
+    def pairs(self, changes: tuple[str, ...]) -> Interval | None:
+        """Return the gain over all pairs of fresh processes; None with too few."""
+        before, after = (
+            [self.finished[heat].value or 0.0 for heat in self.heats_of_pairs(changes, side)] for side in ((), changes)
+        )
+        return median_ratio(before, after)
+
+    def proof(self, changes: tuple[str, ...]) -> Interval | None:
+        """Return the gain in pairs of fresh processes; None if it is not clear, or was not measured."""
+        gain = self.pairs(changes)
+        return gain if gain is not None and gain.low > 1 and gain.middle >= RELEVANT else None
+
+
+def unchanged(timed: bool) -> Heat:
+    """Return the unchanged job's heat; a timed one is timed against itself: its gain is noise."""
+    return Heat((), "timed" if timed else "compiled")
+
+
+def ratio_of(base: Sequence[float], value: Sequence[float]) -> Interval | None:
+    """Return the ratio of two values, each given as low, middle and high; None for a zero."""
+    if min(*base, *value) <= 0:
+        return None
+    return Interval(base[0] / value[2], base[1] / value[1], base[2] / value[0])
+
+
+def equal_code(race: Race, name: str) -> str:
+    """Return whose generated code a change has, if not its own: another change's, or the unchanged job's."""
+    own = race.finished.get(Heat((name,)))
+    if own is None or not own.code:
+        return ""
+    for other in (UNCHANGED, *race.changes[: race.changes.index(name)]):
+        finish = race.finished.get(unchanged(race.timed) if other == UNCHANGED else Heat((other,)))
+        if finish is not None and finish.code == own.code:
+            return other
+    return ""

@@ -1,0 +1,198 @@
+"""Presets that look for better settings: which changes a job gets, how the sweep grows, and what it says."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, Environment, Model, Runner, Store, Sweep
+from core.analysis.interval import Interval
+from core.base.machine import ConfigOption
+from core.sweep.model import AxisValue, cells
+from core.sweep.presets import GOALS, PRESETS, Answer, Question, answer
+from core.sweep.presets.preset import RecipeFact
+from core.sweep.presets.race import PAIRS
+from core.sweep.runner import SweepRunner, new_sweep
+from core.sweep.store import SweepCall, SweepRow
+from tests.support.engines import PromptEngine
+
+MLP = CompileJob(Model("sample", "mlp"))
+KNOWN = ("max_autotune", "cpp_wrapper", "freezing", "memory_planning", "cpp.min_chunk_size")
+HERE = Environment(
+    torch="2.13.0",
+    modes={"max-autotune": {"max_autotune": True}},
+    options=(
+        *(ConfigOption("inductor", name, "False") for name in KNOWN),
+        ConfigOption("inductor", "pattern_matcher", "True"),
+        ConfigOption("dynamo", "inline_inbuilt_nn_modules", "True"),
+    ),
+    cpus=8,
+)
+NEVER = Interval(0.99, 1.0, 1.01)
+
+
+def planned(name: str, base: CompileJob = MLP) -> Sweep:
+    plan = PRESETS[name].plan(base, HERE)
+    return new_sweep(plan.base, plan.axes, name)
+
+
+def labels(sweep: Sweep) -> tuple[str, ...]:
+    return sweep.axes[0].named()
+
+
+def grown(sweep: Sweep, rows: tuple[SweepRow, ...]) -> Sweep:
+    """The sweep with the cells that its preset adds."""
+    more = PRESETS[sweep.preset].more
+    assert more is not None
+    added = more(Question(sweep, rows))
+    axis = sweep.axes[0]
+    longer = replace(
+        axis,
+        values=(*axis.values, *(value for _, value in added)),
+        labels=(*axis.named(), *(label for label, _ in added)),
+    )
+    return replace(sweep, axes=(longer,))
+
+
+def row(label: str, gains: dict[str, float]) -> SweepRow:
+    """A cell's row, on a machine where each named change multiplies the speed, and code is as its changes."""
+    changes = label.split(",")[0].split(" + ")
+    gain = 1.0
+    for name in changes:
+        gain *= gains.get(name, 1.0)
+    return SweepRow(
+        (label,),
+        state="done",
+        results="same",
+        code="default" if gain == 1.0 else "+".join(changes),
+        compiled_s=1e-3 / gain,
+        compiled_quartiles_s=(0.99e-3 / gain, 1.01e-3 / gain),
+        compiled_peak_bytes=round(1e6 / gain),
+        against=Interval(gain * 0.99, gain, gain * 1.01) if "timed" in label else None,
+        calls=(SweepCall("", 0.1, 2.0 / gain),),
+        took_s=2.0,
+    )
+
+
+def raced(sweep: Sweep, gains: dict[str, float]) -> tuple[Sweep, Answer]:
+    """The whole sweep on such a machine, and its answer."""
+    while True:
+        rows = tuple(row(label, gains) for label in labels(sweep))
+        longer = grown(sweep, rows)
+        if longer == sweep:
+            return sweep, answer(Question(sweep, rows, HERE))
+        sweep = longer
+
+
+def test_a_job_gets_the_changes_that_this_torch_and_this_machine_have() -> None:
+    assert labels(planned("faster")) == (
+        "default, timed", "freezing", "max-autotune", "cpp wrapper", "half of the threads", "1 thread",
+        "larger loops in a thread", "modules not inlined",
+    )  # fmt: skip
+    training = planned("faster", replace(MLP, training=True))
+    assert "freezing" not in labels(training)
+    one = planned("faster", replace(MLP, conditions=replace(MLP.conditions, threads=1)))
+    assert not {"1 thread", "half of the threads"} & {*labels(one)}
+    tuned = planned("faster", MLP.with_settings(options={"max_autotune": True}))
+    assert "max-autotune" not in labels(tuned)
+
+
+def test_cells_are_jobs_with_these_settings_and_only_timed_ones_are_timed() -> None:
+    sweep, _ = raced(planned("faster"), {"freezing": 1.3, "1 thread": 1.2})
+    jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
+    assert {name: (jobs[name].measure, jobs[name].rival) for name in ("default, timed", "freezing")} == {
+        "default, timed": (True, MLP.compile),
+        "freezing": (False, None),
+    }
+    assert jobs["freezing, timed"].measure
+    assert jobs["freezing, timed"].compile.options == {"freezing": True}
+    assert jobs["freezing, timed"].rival == MLP.compile
+    assert (jobs["1 thread, timed"].conditions.threads, jobs["1 thread, timed"].rival) == (1, None)
+    pair = jobs["freezing + 1 thread, pair 1"]
+    assert (pair.measure, pair.rival, pair.conditions.threads) == (True, None, 1)
+
+
+def test_options_take_those_of_the_jobs_mode_with_them() -> None:
+    sweep = planned("faster", MLP.with_settings(mode="max-autotune"))
+    job = next(cell.job for cell in cells(sweep) if cell.at == ("freezing",))
+    assert job.compile.mode is None
+    assert job.compile.options == {"max_autotune": True, "freezing": True}
+
+
+def test_changes_that_hold_in_pairs_are_advised_as_code() -> None:
+    sweep, found = raced(planned("faster"), {"freezing": 1.3, "1 thread": 1.2})
+    assert "Freezing" not in found.sentence
+    assert (
+        found.sentence
+        == "With freezing and 1 thread, a call is 1.56× (1.56–1.56) faster, in 8 pairs of fresh processes."
+    )
+    assert found.code == "torch.set_num_threads(1)\nmodel = torch.compile(model, options={'freezing': True})"
+    assert found.notes == ("Its first call takes 1.28 s, and 2.00 s by default.",)
+    [recipe] = found.facts
+    assert isinstance(recipe, RecipeFact)
+    assert (recipe.changes, recipe.pairs) == (("freezing", "1 thread"), PAIRS)
+    outcomes = dict(zip(labels(sweep), found.columns["what came of it"], strict=True))
+    assert outcomes["max-autotune"] == "the default's code: nothing to time"
+    assert outcomes["freezing, timed"] == "faster"
+    assert "max-autotune, timed" not in outcomes
+
+
+def test_a_model_that_nothing_helps_gets_no_advice() -> None:
+    sweep, found = raced(planned("faster"), {"cpp wrapper": 0.8})
+    assert found.sentence == "Nothing that was tried makes a call clearly faster."
+    assert (found.code, found.facts) == ("", ())
+    outcomes = dict(zip(labels(sweep), found.columns["what came of it"], strict=True))
+    assert outcomes["cpp wrapper, timed"] == "slower"
+
+
+@pytest.mark.parametrize(("goal", "change"), [("first-call", "no pattern matcher"), ("memory", "memory planning")])
+def test_first_calls_and_memory_are_measured_by_each_run(goal: str, change: str) -> None:
+    sweep, found = raced(planned(GOALS[goal].name), {change: 1.5})  # type: ignore[index]
+    assert not any("timed" in label for label in labels(sweep))
+    assert found.sentence.startswith(f"With {change}, the ")
+    jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
+    assert {(job.memory, job.conditions.caches) for job in jobs.values()} == {
+        (True, "objects") if goal == "memory" else (False, "cold")
+    }
+
+
+def test_other_results_than_by_default_are_no_gain() -> None:
+    sweep = planned("faster")
+    rows = tuple(
+        replace(row(label, {"freezing": 2.0}), results="differs" if label == "freezing" else "same")
+        for label in labels(sweep)
+    )
+    assert "freezing, timed" not in labels(grown(sweep, rows))
+    outcomes = answer(Question(sweep, rows, HERE)).columns["what came of it"]
+    assert outcomes[1] == "other results than by default: differs"
+
+
+def test_what_was_not_timed_for_want_of_time_is_named() -> None:
+    gains = {"freezing": 0.9, "max-autotune": 0.8, "cpp wrapper": 0.7}
+    _, found = raced(replace(planned("faster"), budget_s=40.0), gains)
+    assert found.sentence == "Nothing that was timed makes a call clearly faster."
+    assert found.notes[0].startswith("Not timed, for want of time: ")
+
+
+def test_a_sweep_grows_until_its_preset_asks_for_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[tuple[str, AxisValue], ...]] = [
+        (("more", {"threads": 2}), ("again", {"threads": 3})),
+        (("last", {"threads": 4}),),
+        (),
+    ]
+    monkeypatch.setitem(PRESETS, "faster", replace(PRESETS["faster"], more=lambda question: asked[len(seen(question))]))
+    engine = PromptEngine()
+    sweeps = SweepRunner(Runner(Store(tmp_path), engine), poll_s=0.001)
+    begun = planned("faster", CompileJob(Model("code", "model = abs\ninputs = (1,)\n")))
+    sweep = sweeps.start(begun)
+    sweeps.wait(sweep.id)
+    stored = sweeps.store.open(sweep.id)
+    assert labels(stored)[len(labels(begun)) :] == ("more", "again", "last")
+    assert len(engine.started) == len(stored.runs) == len(labels(stored))
+    assert [run.job().conditions.threads for run in engine.started[-3:]] == [2, 3, 4]  # type: ignore[union-attr]
+    assert sweeps.standing(stored).state == "done"
+
+
+def seen(question: Question) -> list[str]:
+    """The rounds that a sweep has grown by."""
+    return [name for name in ("more", "last") if (name,) in {row.at for row in question.rows}]
