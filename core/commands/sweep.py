@@ -25,7 +25,7 @@ from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 from core.sweep.model import BACKEND, Sweep, check_backends, parse_axes
-from core.sweep.presets import GOALS, PRESETS, Question, answer
+from core.sweep.presets import GOALS, PRESETS, SEARCH_S, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.store import SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
@@ -33,7 +33,6 @@ from core.views.printed import table_lines
 from core.views.sweep.view import answer_lines, ended_line, no_time_words, progress_words, resume_words, text_table
 
 POLL_S = 0.5
-TUNE_S = 600.0
 UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -67,7 +66,7 @@ def add_tune_command(command: argparse.ArgumentParser) -> None:
         "--for",
         dest="budget_s",
         type=time_span_s,
-        default=TUNE_S,
+        default=SEARCH_S,
         metavar="TIME",
         help="seconds of the search, or a time such as 10m (10m); the proof may take more",
     )

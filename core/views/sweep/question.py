@@ -18,7 +18,7 @@ from core.job.options import AXES, OPTIONS, Option
 from core.job.targets import TARGETS
 from core.runs.limits import Limits
 from core.sweep.model import Axis, AxisValue, Sweep, applied, changed, check_backends, parse_axes
-from core.sweep.presets import PRESETS, Plan, Preset
+from core.sweep.presets import PRESETS, SEARCH_S, Plan, Preset
 from core.sweep.runner import new_sweep
 from core.views.markdown import code
 
@@ -73,14 +73,24 @@ class SweepQuestion:
     @property
     def needs_confirmation(self) -> bool:
         """True if its sweep has many runs; raises JobError."""
-        return self.cells > CONFIRMED_ABOVE
+        return self.grows or self.cells > CONFIRMED_ABOVE
+
+    @property
+    def grows(self) -> bool:
+        """True if its sweep gets more runs while it goes on."""
+        preset = PRESETS.get(self.name)
+        return preset is not None and preset.more is not None
 
     @property
     def cost(self) -> str:
         """Number of runs, the axes, and the total time estimated from the last run; raises JobError."""
         fields = [axis.field for axis in self.plan.axes if axis.field != "variant"]
         over = f" over {', '.join(map(code, fields))}" if fields else ""
-        return f"{fmt.count(self.cells, 'run')}{over}{self._total_time}"
+        return f"{self._runs}{over}{self._total_time}"
+
+    @property
+    def _runs(self) -> str:
+        return f"at least {fmt.count(self.cells, 'run')}" if self.grows else fmt.count(self.cells, "run")
 
     @property
     def heading(self) -> str:
@@ -95,7 +105,7 @@ class SweepQuestion:
     @property
     def confirmation_label(self) -> str:
         """Label of the button that confirms."""
-        return f"Start {fmt.count(self.cells, 'run')}"
+        return f"Start {self._runs}"
 
     @property
     def cells_sentence(self) -> str:
@@ -110,7 +120,8 @@ class SweepQuestion:
 
     def sweep(self) -> Sweep:
         """Return a new sweep that has not started; raises JobError."""
-        return new_sweep(self.plan.base, self.plan.axes, self.name, self.sweep_title)
+        sweep = new_sweep(self.plan.base, self.plan.axes, self.name, self.sweep_title)
+        return replace(sweep, budget_s=SEARCH_S) if self.grows else sweep
 
 
 @dataclass(frozen=True)
