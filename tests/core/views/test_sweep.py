@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core import Axis, CompileJob, Environment, JobError, Limits, Model, SweepStanding, new_sweep
-from core.sweep.presets import PRESETS
+from core.sweep.presets import PRESETS, SEARCH_S
 from core.sweep.store import SweepCall, SweepRow
 from core.views.sweep import SweepQuestions, SweepView, WhatIfMenu, sweep_rows
 from tests.support.sweeps import FASTER, SAME, SLOWER, called, timed
@@ -190,6 +190,14 @@ def test_a_preset_of_many_runs_asks_for_confirmation() -> None:
         "**Backends**: 29 runs over `backend`, one after the other on a device.",
         "Start 29 runs",
     )
+
+
+def test_a_sweep_that_grows_asks_for_confirmation_and_has_a_limit() -> None:
+    presets = {question.name: question for question in questions(each_s=None).presets}
+    assert [name for name, question in presets.items() if question.grows] == ["faster", "sooner", "smaller"]
+    assert presets["faster"].confirmation_label.startswith("Start at least ")
+    assert presets["faster"].sweep().budget_s == SEARCH_S
+    assert presets["modes"].sweep().budget_s is None
 
 
 def test_a_visitor_without_code_is_offered_the_open_backends() -> None:
