@@ -18,9 +18,11 @@ from core.base.words import count, first_of, number
 from core.ops.costs import CALLS, aten_name, op_class
 from core.report import Compilation, Direction, FxNode, Kernel, Schedule, SchedulerNode
 
-NOT_RECORDED = "the scheduler's steps between ops and kernels were not recorded"
+NOT_RECORDED = "not recorded: the log has kernels and their ops alone"
 # Titles of the first and the last frame, which can be measured.
 EAGER_STEP, KERNELS_STEP = "Eager", "Kernels"
+NOT_ONE_BY_ONE = "not recorded one by one, and without their ops"
+UNKNOWN_STEPS = 3  # Frames before the last one if the steps are unknown.
 MOST_OPS_NAMED = 3  #: ops or calls that are named in a text
 # Inductor's class of a node that is a call, not a loop.
 CALL = "ExternKernelSchedulerNode"
@@ -67,6 +69,11 @@ def fusion_schedules(compilation: Compilation) -> tuple[Schedule, ...]:
 def is_recorded(schedule: Schedule) -> bool:
     """Return True for a schedule of the scheduler's own nodes."""
     return any(node.kind for node in schedule.before)
+
+
+def has_steps(schedule: Schedule) -> bool:
+    """Return True if the ops of each scheduler node and the fusions were recorded."""
+    return is_recorded(schedule) and (schedule.one_count or bool(schedule.rounds))
 
 
 def _schedule_of_calls(compilation: Compilation, direction: Direction) -> Schedule:
@@ -130,13 +137,6 @@ def _without(launch: Launch, called: Collection[str]) -> Launch:
     return Launch(launch.nodes, tuple(owner), owner) if owner else launch
 
 
-def ops_without_launch(schedule: Schedule, nodes: FxNodes) -> tuple[str, ...]:
-    """Return the computing FX nodes, by name, that no scheduler node computes, such as constants."""
-    computed = {name for node in schedule.before for name in node.origins}
-    calls = (node for node in nodes.values() if node.op in CALLS and op_class(node.target) != "view")
-    return tuple(node.name for node in calls if node.name not in computed)
-
-
 def launch_words(drawn: Sequence[Launch], kernels: Kernels) -> str:
     """Return the numbers of launches and of distinct kernels; a launch without a kernel does not count."""
     launched = [launch.kernel for launch in drawn if launch.kernel]
@@ -166,7 +166,7 @@ class NestedGraph:
 class FusionStep:
     """A frame: its text, the number of its units (calls, nodes or launches), and the bytes they move.
 
-    Numbers are None where there is nothing to count.
+    Numbers are None where there is nothing to count. A missing frame was not recorded, and shows the ops.
     """
 
     title: str
@@ -174,6 +174,7 @@ class FusionStep:
     units: int | None = None
     unit: str = "node"
     moved: int | None = None
+    missing: bool = False
 
 
 @dataclass(slots=True)
@@ -198,10 +199,9 @@ class Fusions:
 
 def with_parts(schedule: Schedule, parts: Sequence[NestedGraph]) -> Schedule:
     """Return a schedule with the nodes, buffers and fusions of nested graphs after its own."""
-    inner = [part.schedule for part in parts]
-    if not inner:
+    if not parts:
         return schedule
-    every = (schedule, *inner)
+    every = (schedule, *(part.schedule for part in parts))
     return replace(
         schedule,
         before=tuple(node for each in every for node in each.before),
@@ -216,11 +216,10 @@ def with_parts(schedule: Schedule, parts: Sequence[NestedGraph]) -> Schedule:
 def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, bool]:
     """Return the replayed fusions, and True if code generation put several groups into one launch."""
     order = {node.name: index for index, node in enumerate(schedule.before)}
-    start = 2 if schedule.eager_calls else 1
+    start = (2 if schedule.eager_calls else 1) if has_steps(schedule) else UNKNOWN_STEPS
     replayed = Fusions(order, {name: [name] for name in order}, {name: [(start, name)] for name in order})
     recorded = steps(schedule)
-    # Endings of the names at each call of a nested graph, see `NestedGraph`.
-    marks = dict.fromkeys("".join(name.partition("#")[1:]) for name in order)
+    marks = dict.fromkeys("".join(name.partition("#")[1:]) for name in order)  # "#2" at a graph's second call.
     for frame, step in enumerate(recorded, start + 1):
         names = [*leaves(step.first, order), *leaves(step.second, order)]
         for mark in marks:
@@ -250,31 +249,27 @@ def fusion_frames(
     launched = [launch.kernel for launch in drawn if launch.kernel]
     distinct = f"{count(_distinct(launched, kernels), 'kernel')}; each hull is one launch"
     kernels_step = FusionStep(KERNELS_STEP, distinct, len(launched), "launch", schedule.bytes_after)
-    if not is_recorded(schedule):
-        return FusionStep("Ops", f"{count(len(ops), 'op')}; {NOT_RECORDED}"), kernels_step
+    noun = "scheduler node" if ops.isdisjoint(nodes) else "op"
+    ops_step = FusionStep("Ops", f"{count(len(ops), noun)} after decomposition; views are on the edges")
+    if not has_steps(schedule):
+        return ops_step, *_unknown_steps(schedule), kernels_step
     inlined = "loops and calls: lowering inlined ops into the loops that read them"
     moved = moved_bytes(schedule) or (None,) * fusions
     frames = [
         *_eager_frame(schedule),
-        FusionStep("Ops", f"{count(len(ops), 'op')} after decomposition; views are on the edges"),
+        ops_step,
         FusionStep("Scheduler nodes", inlined, left, moved=schedule.bytes_before),
     ]
-    texts = [text for each, names in _graphs(schedule, nodes, parts) for text in _fusion_texts(each, names)]
+    graphs = [(schedule, nodes), *((part.schedule, part.nodes) for part in parts)]
+    texts = [text for each, names in graphs for text in _fusion_texts(each, names)]
     for index, (title, detail) in enumerate(texts, 1):
         amount = moved[index - 1] if index <= fusions else schedule.bytes_after
         title = f"Fusion {number(index)} of {number(len(texts))}, {title}"
         frames.append(FusionStep(title, detail, left - min(index, fusions), moved=amount))
-    every = [*drawn, *(launch for part in parts for launch in part.launches)]
-    if replay(with_parts(schedule, parts), every)[1]:
+    if replay(with_parts(schedule, parts), [*drawn, *(launch for part in parts for launch in part.launches)])[1]:
         joined = "fused nodes that share one kernel"
         frames.append(FusionStep("Code generation", joined, len(drawn), "launch", schedule.bytes_after))
     return (*frames, kernels_step)
-
-
-def _graphs(schedule: Schedule, nodes: FxNodes, parts: Sequence[NestedGraph]) -> Iterator[tuple[Schedule, FxNodes]]:
-    yield schedule, nodes
-    for part in parts:
-        yield part.schedule, part.nodes
 
 
 def _fusion_texts(schedule: Schedule, nodes: FxNodes) -> Iterator[tuple[str, str]]:
@@ -284,6 +279,13 @@ def _fusion_texts(schedule: Schedule, nodes: FxNodes) -> Iterator[tuple[str, str
     for step in steps(schedule):
         first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
         yield f"round {number(step.round)}{graph}", f"{first} with {second}"
+
+
+def _unknown_steps(schedule: Schedule) -> Iterator[FusionStep]:
+    """Yield the frames between ops and kernels of a schedule without steps."""
+    known = is_recorded(schedule)
+    for title, nodes in ("Scheduler nodes", schedule.before), ("Fusions", schedule.after):
+        yield FusionStep(title, NOT_ONE_BY_ONE if known else NOT_RECORDED, len(nodes) if known else None, missing=True)
 
 
 def _eager_frame(schedule: Schedule) -> Iterator[FusionStep]:

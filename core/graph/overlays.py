@@ -13,10 +13,10 @@ from core.analysis.kernels.kernel import time_s
 from core.analysis.numerics import STANDINGS
 from core.analysis.work import reasons_of_pairs, refused_pairs
 from core.base.words import bytes_, count
-from core.graph.launches import Kernels, Launch
+from core.graph.launches import FxNodes, Kernels, Launch
 from core.graph.model import Fact, GraphModel, Node, Overlay
 from core.graph.modules import Trait
-from core.ops.costs import Cost, FxCosts
+from core.ops.costs import CALLS, Cost, FxCosts, op_class
 from core.report import FxNode, Kernel, Report, Schedule, SchedulerNode
 
 ONE_BY_ONE = "From shapes and dtypes, without fusion; views move no bytes. Symbolic shapes are not counted."
@@ -113,6 +113,13 @@ def op_shares(drawn: Sequence[Launch], nodes: Mapping[str, FxNode]) -> list[dict
         total = sum(weights.values())
         shares.append({name: weight / total if total else 1 / len(weights) for name, weight in weights.items()})
     return shares
+
+
+def ops_without_launch(schedule: Schedule, nodes: FxNodes) -> tuple[str, ...]:
+    """Return the computing FX nodes, by name, that no scheduler node computes, such as constants."""
+    computed = {name for node in schedule.before for name in node.origins}
+    calls = (node for node in nodes.values() if node.op in CALLS and op_class(node.target) != "view")
+    return tuple(node.name for node in calls if node.name not in computed)
 
 
 def saved_bytes(schedule: Schedule, drawn: Sequence[Launch]) -> list[int | None]:

@@ -36,8 +36,8 @@ from core.graph.launches import (
     is_recorded,
     launch_words,
     launches,
-    ops_without_launch,
 )
+from core.graph.overlays import ops_without_launch
 from core.graph.placing import nested_parts
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.glossary import GLOSSARY
@@ -171,7 +171,7 @@ class FusionView:
         inner = sum(bool(launch.kernel) for part in self._parts for launch in part.launches)
         after += f", {fmt.number(inner)} more in nested graphs" if inner else ""
         saved = f"; fusion: {change} traffic" if change else ""
-        return f"{scope_words(self.report, self.compilation)}{fmt.count(self._ops_drawn, 'op')} → {after}{saved}."
+        return f"{scope_words(self.report, self.compilation)}{self._ops_words} → {after}{saved}."
 
     @property
     def help(self) -> str:
@@ -220,9 +220,15 @@ class FusionView:
         copies = len(model.nodes) - self._ops_drawn - len(inner)
         again = f", {fmt.count(copies, 'copy', 'copies')} (computed in several launches)" if copies else ""
         nested = f", {fmt.number(len(inner))} in graphs that they call" if inner else ""
-        caption = f"{fmt.count(self._ops_drawn, 'op')}{nested}{again}"
+        caption = f"{self._ops_words}{nested}{again}"
         names = kernel_names(self.compilation, {launch.kernel for launch in self._all_launches})
         return GraphView(model, names, tuple(self._frames()), caption)
+
+    @property
+    def _ops_words(self) -> str:
+        """The number of ops; of the scheduler's nodes if no op of them is known."""
+        known = any(name in self._nodes for launch in self._launches for name in launch.members)
+        return fmt.count(self._ops_drawn, "op" if known else "scheduler node")
 
     @cached_property
     def _ops_drawn(self) -> int:
@@ -246,7 +252,7 @@ class FusionView:
             if step.title in times:
                 seconds = times[step.title]
                 amounts.append(("time of a call", fmt.duration_s(seconds), seconds / max(times.values())))
-            yield GraphFrame(step.title, step.detail, amounts=tuple(amounts))
+            yield GraphFrame(step.title, step.detail, amounts=tuple(amounts), missing=step.missing)
 
     @cached_property
     def _call_seconds(self) -> dict[str, float]:

@@ -45,7 +45,7 @@ MOST_OPENED_ITEMS = 400  #: items of a drawing when it opens
 
 @dataclass(frozen=True, slots=True)
 class GraphFrame:
-    """A frame of a film: its text, ids of changed nodes, and amounts (name, text, part of the largest)."""
+    """A frame of a film, `missing` if it was not recorded; amounts are (name, text, part of the largest)."""
 
     title: str
     detail: str = ""
@@ -53,6 +53,7 @@ class GraphFrame:
     removed: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
     amounts: tuple[tuple[str, str, float], ...] = ()
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,16 +229,15 @@ class GraphUnionView:
     def picture(self) -> GraphView:
         """The drawing: a film of the left graph, both, and the right graph."""
         added, removed = self._ids("only right"), self._ids("only left")
-        rewritten = (*self._ids("changed"), *self._ids("moved"))
         frames = (
             GraphFrame("left", "the shown run"),
-            GraphFrame("both", "every node of either graph", added, removed, rewritten),
+            GraphFrame("both", "every node of either graph", added, removed, self._ids("changed", "moved")),
             GraphFrame("right", "the other run", (), removed),
         )
         return GraphView(union_model(self._union, self._source), frames=frames)
 
-    def _ids(self, change: str) -> tuple[str, ...]:
-        return tuple(f"n:{node.name}" for node in self._union.nodes if node.change == change)
+    def _ids(self, *changes: str) -> tuple[str, ...]:
+        return tuple(f"n:{node.name}" for node in self._union.nodes if node.change in changes)
 
     @property
     def size(self) -> int:

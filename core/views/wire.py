@@ -182,7 +182,7 @@ class LargestData(msgspec.Struct, frozen=True):
 
 
 class FrameData(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A frame of a film, with the nodes that it changed."""
+    """A frame of a film, with the nodes that it changed; `missing` if it was not recorded."""
 
     title: str
     detail: str
@@ -190,6 +190,7 @@ class FrameData(msgspec.Struct, frozen=True, omit_defaults=True):
     removed: tuple[int, ...]
     rewritten: tuple[int, ...]
     amounts: tuple[AmountData, ...] = ()
+    missing: bool = False
 
 
 class ShownData(msgspec.Struct, frozen=True, kw_only=True):
@@ -387,7 +388,7 @@ def _frames(view: GraphView) -> Iterator[FrameData]:
     for frame in view.frames:
         added, removed, rewritten = (_nodes(view, ids) for ids in (frame.added, frame.removed, frame.rewritten))
         amounts = tuple(AmountData(*amount) for amount in frame.amounts)
-        yield FrameData(frame.title, frame.detail, added, removed, rewritten, amounts)
+        yield FrameData(frame.title, frame.detail, added, removed, rewritten, amounts, frame.missing)
 
 
 def _nodes(view: GraphView, ids: Sequence[str]) -> tuple[int, ...]:

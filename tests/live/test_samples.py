@@ -12,7 +12,8 @@ import pytest
 from core import Report, Run, build_report
 from core.analysis.kernels.kernel import FALLBACK
 from core.analysis.kernels.ledger import ledger
-from core.graph.launches import launches, ops_without_launch
+from core.graph.launches import launches
+from core.graph.overlays import ops_without_launch
 from core.ops.costs import CALLS, op_class
 from core.report import Compilation
 from core.trace.parsers.build import load_graph, load_text

@@ -194,15 +194,18 @@ def _of_model(model: Path) -> Iterator[_Entry]:
         ),
         f"{MAPPINGS}.json": lambda text, at: _artifact({"name": MAPPINGS, "encoding": "json"}, frame, text, at),
     }
+    graph, *_, before, after = (_text(model / name) or "" for name in DEBUG_FILES)
+    code, mappings = (_text(model / name) or "" for name in ("output_code.py", f"{MAPPINGS}.json"))
+    schedule, kernels = schedule_of(before, after, graph, direction, code, mappings)
     for name, make in makers.items():
+        if name in OUTPUT_CODES and schedule is not None:
+            for kind, record in ("schedule", schedule), *(("kernel", kernel) for kernel in kernels):
+                body = {"name": f"compileboard_{kind}", "encoding": "json"}
+                yield _artifact(body, frame, _json(record), _stamp(model / DEBUG_FILES[-1]))
+            schedule = None
         text = _text(model / name)
         if text:
             yield make(text, _stamp(model / name))
-    graph, *_, before, after = (_text(model / name) or "" for name in DEBUG_FILES)
-    schedule = schedule_of(before, after, graph, direction)
-    if schedule is not None:
-        body = {"name": "compileboard_schedule", "encoding": "json"}
-        yield _artifact(body, frame, _json(schedule), _stamp(model / DEBUG_FILES[-1]))
 
 
 def _debug_file(name: str, frame: int, payload: str, stamp: str) -> _Entry:

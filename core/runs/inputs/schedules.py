@@ -13,6 +13,9 @@ torch prints each node with its dependencies, and the nodes of a fused node belo
 
 Bytes are counted from the ranges of the dependencies and the dtypes of layouts and graph inputs. They are no traffic:
 a fused node writes buffers here that its kernel keeps in registers.
+
+The kernel of a node is the first call in the output code that names a buffer of the node. With torch's provenance
+tracking, the FX nodes of the call are known, but not which of them each node of a fused node computes.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.base.decoder import decoded
+from core.base.errors import DecodeError
+from core.code.output_code import FoundKernel, find_kernels
 from core.report.nodes import SHORT_DTYPES, tensor_size
 
 NODE = re.compile(r"^(\w{1,2000}): (\w*SchedulerNode\w*)\((.{0,2000})\)$")
@@ -35,6 +41,8 @@ LAYOUT = re.compile(
     r"size=\[([^\]]{0,500})\], stride=\[([^\]]{0,500})\]"
 )
 INPUT = re.compile(r"\b(\w{1,200}): ?\"([a-z]+\d+)\[([\d, ]{0,500})\]")
+NAME = re.compile(r"\w+")
+MOST_CALL_CHARS = 20_000  #: characters of a call in the output code that are searched for buffers
 # The short name that torch prints in graph code → torch's dtype name.
 DTYPES = {short: name for name, short in SHORT_DTYPES.items()}
 
@@ -63,24 +71,75 @@ class _Layout:
         return math.prod(int(size) if size.isdigit() else 0 for size in self.shape)
 
 
-def schedule_of(before: str, after: str, graph: str, direction: str) -> dict[str, Any] | None:
-    """Return a record of the schedule in two texts; None without nodes.
+@dataclass(frozen=True, slots=True)
+class _Call:
+    kernel: FoundKernel
+    handle: int | None
+    origins: tuple[str, ...]
 
-    `graph` is the text of the graph, which has the dtypes of the inputs.
+
+def schedule_of(
+    before: str, after: str, graph: str, direction: str, code: str = "", mappings: str = ""
+) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """Return records of the schedule in two texts and of its kernels; none without nodes.
+
+    `graph` is the text of the graph, which has the dtypes of the inputs. `code` is the output code, and `mappings` the
+    text of torch's provenance maps.
     """
     nodes_before, nodes_after = list(_nodes(before)), list(_nodes(after))
     if not nodes_before or not nodes_after:
-        return None
+        return None, []
+    called = _calls(nodes_after, code, mappings)
+    call_of = {part: call for node, call in called for part in (node.name, *node.parts)}
+    kernels: dict[tuple[str, int | None], dict[str, Any]] = {}
+    for node, call in called:
+        kernel = call.kernel
+        record = kernels.setdefault(
+            (kernel.name, call.handle),
+            {"schema": 1, "direction": direction, "name": kernel.name, "handle": call.handle, "nodes": [],
+             "extern": kernel.extern},
+        )  # fmt: skip
+        record["nodes"] += node.parts or [node.name]
     layouts = {**_inputs(graph), **_layouts(before), **_layouts(after)}
     used = {buffer for node in (*nodes_before, *nodes_after) for buffer in (*node.reads, *node.writes)}
-    return {
+    schedule = {
         "schema": 1,
         "direction": direction,
-        "nodes_before": [_scheduled(node, layouts) for node in nodes_before],
-        "nodes_after": [_scheduled(node, layouts) for node in nodes_after],
+        "nodes_before": [_scheduled(node, layouts, call_of.get(node.name)) for node in nodes_before],
+        "nodes_after": [_scheduled(node, layouts, call_of.get(node.name)) for node in nodes_after],
         "rounds": [],
         "buffers": {name: _buffer(layout) for name, layout in layouts.items() if name in used},
     }
+    return schedule, list(kernels.values())
+
+
+def _calls(nodes: list[_Node], code: str, mappings: str) -> list[tuple[_Node, _Call]]:
+    """Return the final nodes with a buffer in a kernel call, each with its first such call."""
+    origins = _origins(mappings)
+    lines, calls = code.split("\n"), []
+    for kernel in find_kernels(code):
+        handles = kernel.handles if len(kernel.handles) == len(kernel.calls) else [None] * len(kernel.calls)
+        for line, handle in zip(kernel.calls, handles, strict=True):
+            known = origins.get(f"{kernel.name}:{handle}", kernel.origins)
+            calls.append((line, _Call(kernel, handle, known)))
+    first: dict[str, int] = {}
+    calls.sort(key=lambda call: call[0])
+    for index, (line, _) in enumerate(calls):
+        for name in NAME.findall(lines[line - 1][:MOST_CALL_CHARS]):
+            first.setdefault(name, index)
+    places = ((node, [first[buffer] for buffer in node.writes if buffer in first]) for node in nodes)
+    return [(node, calls[min(indexes)][1]) for node, indexes in places if indexes]
+
+
+def _origins(mappings: str) -> dict[str, tuple[str, ...]]:
+    """Return call (`NAME:HANDLE`) → FX nodes of the lowered graph; empty for an unreadable text."""
+    try:
+        data = decoded(mappings) if mappings else None
+    except DecodeError:
+        return {}
+    known = data.get("cppCodeToPost") if isinstance(data, dict) else None
+    listed = known.items() if isinstance(known, dict) else ()
+    return {call: tuple(map(str, names)) for call, names in listed if isinstance(names, list)}
 
 
 def _nodes(text: str) -> Iterator[_Node]:
@@ -134,7 +193,7 @@ def _sizes(text: str) -> tuple[str, ...]:
     return tuple(size.strip() for size in text.split(",") if size.strip())
 
 
-def _scheduled(node: _Node, layouts: Mapping[str, _Layout]) -> dict[str, Any]:
+def _scheduled(node: _Node, layouts: Mapping[str, _Layout], call: _Call | None) -> dict[str, Any]:
     devices = (layouts[buffer].device for buffer in (*node.writes, *node.reads) if buffer in layouts)
     return {
         "name": node.name,
@@ -144,7 +203,7 @@ def _scheduled(node: _Node, layouts: Mapping[str, _Layout]) -> dict[str, Any]:
         "reads": {buffer: _bytes(buffer, elements, layouts) for buffer, elements in node.reads.items()},
         "writes": {buffer: _bytes(buffer, elements, layouts) for buffer, elements in node.writes.items()},
         "at_most": [],
-        "origins": [],
+        "origins": list(call.origins) if call else [],
         "flops": None,
         "device": next(filter(None, devices), ""),
     }

@@ -109,7 +109,7 @@ export interface AmountData {
   share: number;
 }
 
-/** A frame of a film, with the nodes that it changed. */
+/** A frame of a film, with the nodes that it changed; `missing` if it was not recorded. */
 export interface FrameData {
   title: string;
   detail: string;
@@ -117,6 +117,7 @@ export interface FrameData {
   removed: number[];
   rewritten: number[];
   amounts?: AmountData[];
+  missing?: boolean;
 }
 
 /** Groups that are the greatest of a graph: in what, number and names, the amount, and their ids. */

@@ -18,10 +18,9 @@ from core.graph.launches import (
     fusion_schedules,
     is_recorded,
     launches,
-    ops_without_launch,
 )
 from core.graph.model import HULLS, GraphModel, Largest
-from core.graph.overlays import launch_seconds, saved_bytes
+from core.graph.overlays import launch_seconds, ops_without_launch, saved_bytes
 from core.ops.costs import CALLS, op_class
 from core.report import Compilation, EagerCall, FxNode, Kernel, KernelCall, Schedule, SchedulerNode
 from core.trace.parsers.build import load_graph, load_text
@@ -311,7 +310,12 @@ def test_without_scheduler_nodes_the_hulls_come_from_torchs_provenance(
         return sorted((launch.kernel, sorted(launch.members)) for launch in parts)
 
     assert drawn(list(launches(rebuilt, nodes, kernels))) == drawn(recorded)
-    assert [frame.title for frame in fusion_frames(rebuilt, nodes, kernels)] == ["Ops", "Kernels"]
+    assert [frame.title for frame in fusion_frames(rebuilt, nodes, kernels)] == [
+        "Ops",
+        "Scheduler nodes",
+        "Fusions",
+        "Kernels",
+    ]
 
 
 @pytest.mark.parametrize("index", [0, 1])

@@ -123,11 +123,11 @@ export class Film {
     this.ticks.replaceChildren();
     this.frames.forEach((frame, index) => {
       const changes = [frame.added, frame.removed, frame.rewritten].reduce((sum, list) => sum + list.length, 0);
-      if (index % every && !changes) return;
+      if (index % every && !changes && !frame.missing) return;
       const share = index / Math.max(1, this.frames.length - 1);
       const height = changes ? Math.min(12, 4 + 2 * Math.log2(changes + 1)) : 3;
       make("i", {
-        class: changes ? "change" : "",
+        class: changes ? "change" : frame.missing ? "missing" : "",
         style: `left: ${(share * 100).toFixed(3)}%; height: ${height.toFixed(1)}px`,
       }, this.ticks);
     });
@@ -185,6 +185,7 @@ export class Film {
     this.title.textContent = title;
     this.detail.textContent = detail;
     this.detail.title = detail;
+    this.bar.classList.toggle("missing", Boolean(this.frames[this.at].missing));
     const texts = amounts.map(({ text }) => text).join(", ");
     this.slider.setAttribute("aria-valuetext", [title, detail, texts].filter(Boolean).join(". "));
     for (const meter of /** @type {Iterable<HTMLElement>} */ (this.amounts.children)) {
