@@ -1,5 +1,7 @@
 """Presets over real runs of a function of two ops: what torch itself says of stances, of shapes and of modes."""
 
+from dataclasses import replace
+
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep
@@ -38,6 +40,20 @@ def asked(runner: Runner, name: str, code: str = CODE, backend: str = "eager") -
     sweep = sweeps.start(new_sweep(plan.base, plan.axes, name))
     sweeps.wait(sweep.id, LIMIT_S)
     return answer(Question(sweep, sweeps.rows(sweeps.store.open(sweep.id)), here))
+
+
+def test_a_change_counts_only_if_its_generated_code_is_new(runner: Runner) -> None:
+    sweeps, here = SweepRunner(runner), runner.engine.environment()
+    plan = PRESETS["faster"].plan(CompileJob(Model("code", RELU)), here)
+    sweep = sweeps.start(replace(new_sweep(plan.base, plan.axes, "faster"), budget_s=0.0))
+    sweeps.wait(sweep.id, LIMIT_S)
+    found = sweeps.rows(sweeps.store.open(sweep.id))
+    outcomes = answer(Question(sweep, found, here)).columns["what came of it"]
+    said = dict(zip((row.at[0] for row in found), outcomes, strict=True))
+    same, own = "the default's code: nothing to time", "code of its own"
+    assert {said[name] for name in ("max-autotune", "1x1 convolutions as matmul", "no layout optimization")} == {same}
+    assert {said[name] for name in ("cpp wrapper", "modules not inlined")} == {own}
+    assert {row.results for row in found} == {"same"}
 
 
 def test_sizes_4_16_7_and_64_compile_as_often_as_torch_says(runner: Runner) -> None:

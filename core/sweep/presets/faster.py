@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from core.analysis.interval import Interval
+from core.base.errors import JobError
 from core.base.machine import Environment
 from core.base.words import duration_s, number
 from core.job import CompileJob
@@ -47,6 +48,7 @@ from core.sweep.store import SweepRow
 
 NAMES: Mapping[Goal, str] = {"call": "a call", "first-call": "the first call", "memory": "the peak memory"}
 GAINS: Mapping[Goal, str] = {"call": "faster", "first-call": "faster", "memory": "smaller"}
+LOSSES: Mapping[Goal, str] = {"call": "slower", "first-call": "slower", "memory": "larger"}
 # Seconds of all runs, unless the user gives other ones.
 SEARCH_S = 600.0
 PREFIXES = {"inductor": OPTIONS, "dynamo": DYNAMO}
@@ -60,6 +62,7 @@ MEASURED: Mapping[Goal, Mapping[str, FieldValue]] = {
     "first-call": {"measure": False, "caches": "cold"},
     "memory": {"measure": False, "memory": True},
 }
+NOISE = "the default against itself: noise"
 COMPILED: Mapping[str, FieldValue] = {"measure": False}
 
 
@@ -101,6 +104,8 @@ def _is_new(fields: Mapping[str, FieldValue], base: CompileJob, environment: Env
 
 def plan(goal: Goal, base: CompileJob, environment: Environment) -> Plan:
     """Return a plan with the unchanged job, and a cell for each change alone."""
+    if base.model.is_script:
+        raise JobError("model", "the calls of a script are not timed: name its model, as FILE.py:NAME")
     plain = replace(base, target="", rival=None, profile=False, bisect=False)
     for field, value in MEASURED[goal].items():
         plain = applied(plain, field, value)
@@ -188,7 +193,7 @@ def answer(goal: Goal, question: Question) -> Answer:
         notes=_notes(goal, race, recipe),
         columns={
             "gain": tuple(_gain_words(race, row) for row in question.rows),
-            "what came of it": tuple(_outcome(race, row) for row in question.rows),
+            "what came of it": tuple(_outcome(goal, race, row) for row in question.rows),
         },
         facts=(recipe,) if recipe else (),
         code=recipe.code if recipe else "",
@@ -250,11 +255,13 @@ def _notes(goal: Goal, race: Race, recipe: RecipeFact | None) -> tuple[str, ...]
 
 
 def _gain_words(race: Race, row: SweepRow) -> str:
-    finish = race.finished.get(heat_of(row.at[0]))
-    return interval_words(finish.gain) if finish is not None and finish.gain is not None else ""
+    heat = heat_of(row.at[0])
+    finish = race.finished.get(heat)
+    gain = finish.gain if finish is not None and (heat.changes or heat.stage == "timed") else None
+    return interval_words(gain) if gain is not None else ""
 
 
-def _outcome(race: Race, row: SweepRow) -> str:
+def _outcome(goal: Goal, race: Race, row: SweepRow) -> str:
     """Return what came of a heat in a few words; empty before its end."""
     heat = heat_of(row.at[0])
     finish = race.finished.get(heat)
@@ -265,13 +272,13 @@ def _outcome(race: Race, row: SweepRow) -> str:
     if not finish.same:
         return f"other results than by default: {row.results_words or row.results}"
     if not heat.changes or heat.stage == "pair":
-        return ""
+        return NOISE if heat.stage == "timed" else ""
     twin = equal_code(race, heat.changes[0]) if heat.stage == "compiled" else ""
     if twin:
         return f"the code of {twin}" if twin != UNCHANGED else "the default's code: nothing to time"
     if finish.gain is None or (heat.stage == "compiled" and race.timed):
         return "code of its own"
-    return "faster" if finish.gain.above else "slower" if finish.gain.below else "no difference seen"
+    return GAINS[goal] if finish.gain.above else LOSSES[goal] if finish.gain.below else "no difference seen"
 
 
 def _preset(name: str, title: str, question: str, goal: Goal) -> Preset:

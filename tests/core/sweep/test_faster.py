@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, Environment, Model, Runner, Store, Sweep
+from core import CompileJob, Environment, JobError, Model, Runner, Store, Sweep
 from core.analysis.interval import Interval
 from core.base.machine import ConfigOption
 from core.sweep.model import AxisValue, cells
@@ -154,6 +154,11 @@ def test_first_calls_and_memory_are_measured_by_each_run(goal: str, change: str)
     assert {(job.memory, job.conditions.caches) for job in jobs.values()} == {
         (True, "objects") if goal == "memory" else (False, "cold")
     }
+
+
+def test_a_script_is_refused_since_its_calls_are_not_timed() -> None:
+    with pytest.raises(JobError, match="not timed"):
+        planned("faster", CompileJob(Model("file", "/work/train.py", "")))
 
 
 def test_other_results_than_by_default_are_no_gain() -> None:
