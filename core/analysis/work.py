@@ -57,17 +57,15 @@ class Work:
     """Numbers of the newest compilation of each frame; `earlier` counts the older compilations left out.
 
     `ops` compute, `views` only reinterpret memory; `ops` is None without a graph. `kernels` are distinct kernels,
-    `calls` the kernel calls in the generated wrappers, library calls included. `nodes_before` and `nodes_after`
-    are scheduler nodes before and after fusion. `uneven` is True if the traffic before and after fusion was
-    counted by different rules. `traffic` is None if `uneven` is True or no traffic was recorded.
+    `calls` the kernel calls in the generated wrappers, library calls included. `uneven` is True if the
+    traffic before and after fusion was counted by different rules. `traffic` is None if `uneven` is True or no traffic
+    was recorded.
     """
 
     ops: int | None
     views: int
     kernels: int | None
     calls: int
-    nodes_before: int
-    nodes_after: int
     traffic: Traffic | None
     uneven: bool
     earlier: int
@@ -86,8 +84,6 @@ def work(report: Report) -> Work:
         views=views,
         kernels=distinct_kernels(kernels) or None,
         calls=sum(len(kernel.calls) for kernel in kernels),
-        nodes_before=sum(len(schedule.before) for schedule in schedules),
-        nodes_after=sum(len(schedule.after) for schedule in schedules),
         traffic=traffic_of(schedules),
         uneven=not all(schedule.one_count for schedule in schedules),
         earlier=len(compiled) - len(newest),

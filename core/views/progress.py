@@ -37,7 +37,6 @@ from core.views.numerics import NOT_COMPARED
 from core.views.speedup import EXECUTIONS, seen_words, speed_title
 from core.views.verdict import (
     break_count_words,
-    fusion_words,
     recompile_words,
     saved_words,
     strides_words,
@@ -334,11 +333,9 @@ def _graphs(report: Report) -> Iterator[Evidence]:
         yield Evidence("fx_graph", f"{fmt.count(len(stages), 'graph stage')}, from Dynamo to Inductor")
     if summary.captures:
         yield Evidence("compilations", f"{fmt.count(summary.captures, 'capture')} by compiled autograd")
-    if work.nodes_before:
-        # Scheduler nodes are counted where nothing was saved alone: titles count ops, launches and kernels.
-        nodes = fusion_words(work.nodes_before, work.nodes_after, work.nodes_before != work.nodes_after)
-        saved = saved_words(work.traffic)
-        yield Evidence("fusion", f"Fusion: {saved}" if saved else nodes)
+    if work.traffic is not None or work.uneven:
+        unchanged = "memory traffic not comparable" if work.uneven else "memory traffic unchanged"
+        yield Evidence("fusion", f"Fusion: {saved_words(work.traffic) or unchanged}")
     kernels = [(kernel, compilation) for compilation in report.compilations for kernel in compilation.kernels]
     if kernels:
         largest, compilation = max(kernels, key=lambda pair: (not pair[0].extern, len(pair[0].origins)))

@@ -37,7 +37,7 @@ from core.views.kernels.ledger import KernelsView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain
 from core.views.numerics import NOT_COMPARED
 from core.views.printed import as_text
-from core.views.verdict import break_count_words, kernel_words, recompile_words
+from core.views.verdict import break_count_words, kernel_words, recompile_words, work_words
 
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
 NOT_RUN = "did not run"
@@ -251,11 +251,7 @@ class _RunFacts:
     @property
     def _inductor(self) -> TourStop:
         work = self.verdict.work
-        facts = [
-            f"{fmt.count(work.nodes_before, 'scheduler node')}, {fmt.number(work.nodes_after)} after fusion"
-            if work.nodes_before
-            else "the scheduler's nodes were not recorded"
-        ]
+        facts = [work_words(work) or "no kernel recorded"]
         if work.traffic is not None:
             facts.append(
                 f"{fmt.bytes_(work.traffic.before)} of memory traffic, {fmt.bytes_(work.traffic.after)} after fusion"

@@ -354,21 +354,12 @@ def work_words(totals: Work) -> str:
 
 
 def kernel_words(totals: Work) -> str:
-    """Return the numbers of kernels and of their launches, in words.
+    """Return the numbers of launches and of their kernels, in words.
 
     The launches are left out for a package, whose code does not show all calls.
     """
-    if totals.calls < (totals.kernels or 0):
-        return count(totals.kernels, "kernel")
-    return f"{count(totals.kernels, 'kernel')} ({count(totals.calls, 'launch', 'launches')})"
-
-
-def fusion_words(before: int, after: int, is_fused: bool) -> str:
-    """Return the numbers of scheduler nodes before and after fusion, in words."""
-    nodes = count(before, "scheduler node")
-    if is_fused:
-        return f"{nodes} fused into {number(after)}"
-    return f"{nodes}: nothing left to fuse" if before < 2 else f"{nodes}, none fused"
+    kernels, launched = count(totals.kernels, "kernel"), count(totals.calls, "launch", "launches")
+    return kernels if totals.calls < (totals.kernels or 0) else f"{launched} of {kernels}"
 
 
 def saved_words(traffic: Traffic | None) -> str:

@@ -115,7 +115,7 @@ def test_traffic_is_less_or_more_and_a_bound_is_called_one(found: Traffic, words
 def test_a_title_has_ops_and_kernels_and_the_evidence_counts_views_and_launches() -> None:
     assert said(compilation("0/0", schedule(1000, 877))) == (
         "0 graphs, 0 graph breaks, 7 ops fused into 2 kernels.",
-        "7 ops (and 4 views) fused into 2 kernels (5 launches)",
+        "7 ops (and 4 views) fused into 5 launches of 2 kernels",
         "0 graphs",
         "7 post-grad ops → 2 kernels",
         "−12.3 % memory traffic",
@@ -130,7 +130,7 @@ def test_only_the_newest_compilation_of_a_frame_counts_and_the_evidence_names_it
     first, again = compilation("0/0", schedule(500, 500)), compilation("0/1", schedule(1000, 900))
     assert said(first, again, compilation("1/0", schedule(1000, 700))) == (
         "0 graphs, 0 graph breaks, 14 ops fused into 3 kernels.",
-        "14 ops (and 8 views) fused into 3 kernels (10 launches) in the newest compilation of each frame",
+        "14 ops (and 8 views) fused into 10 launches of 3 kernels in the newest compilation of each frame",
         "0 graphs",
         "14 post-grad ops → 3 kernels (newest compilations)",
         "−20.0 % memory traffic",
@@ -140,7 +140,7 @@ def test_only_the_newest_compilation_of_a_frame_counts_and_the_evidence_names_it
 def test_forward_and_backward_of_one_compilation_are_summed_and_named() -> None:
     both = compilation("0/0", schedule(10, 10), graphs=(graph("forward"), graph("backward")))
     assert work_words(work(Report(Setting(), (both,)))) == (
-        "14 ops (and 8 views) of forward and backward fused into 2 kernels (5 launches)"
+        "14 ops (and 8 views) of forward and backward fused into 5 launches of 2 kernels"
     )
 
 
@@ -171,7 +171,7 @@ def test_the_chip_says_the_same_number_as_the_evidence(after: int, chip: str) ->
 
 def test_a_run_without_graphs_says_nothing_of_kernels() -> None:
     nothing = work(Report(Setting()))
-    assert nothing == Work(None, 0, None, 0, 0, 0, None, False, 0, ())
+    assert nothing == Work(None, 0, None, 0, None, False, 0, ())
     assert work_words(nothing) == ""
     assert work_words(replace(nothing, ops=3)) == ""
 

@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.report import DebugFile, Payload
-from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView
+from core.analysis.work import distinct_kernels, newest_compilations, work
+from core.graph.model import HULLS
+from core.report import DebugFile, Kernel, Payload
+from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView, fusion_schedules
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
+from core.views.progress import evidence
+from core.views.tour import TourView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
@@ -146,3 +150,36 @@ def test_a_branch_is_drawn_without_the_ops_around_it() -> None:
     labels = [node.label for node in view.picture.model.nodes]
     assert labels == ["abs", "add"]
     assert [node.id for node in view.picture.model.nodes] == ["n:true_graph_0/abs_1", "n:true_graph_0/add"]
+
+
+@pytest.mark.parametrize("scenario", sorted(path.parent.name for path in TRACES.glob("*/trace.log")))
+def test_all_pages_count_the_ops_launches_and_kernels_of_the_drawing(scenario: str) -> None:
+    log = TRACES / scenario / "trace.log"
+    report = recorded_report(log)
+    counted = work(report)
+    ops: list[str] = []
+    launched: list[Kernel] = []
+    for compilation in newest_compilations(report):
+        kernels = {kernel.id: kernel for kernel in compilation.kernels}
+        for schedule in fusion_schedules(compilation):
+            if schedule.subgraph:
+                continue
+            model = FusionView(report, compilation, schedule, reader(log, compilation)).picture.model
+            ops += [node.id for node in model.nodes if "@" not in node.id]
+            hulls = [group for group in model.groups if group.kind in HULLS]
+            launched += [kernels[link[2:]] for group in hulls for link in group.links if link.startswith("k:")]
+    if scenario == "foreign":
+        # Its kernels are C++, and torch's provenance tracking was off.
+        assert launched == []
+        return
+    assert (len(launched), distinct_kernels(launched)) == (counted.calls, counted.kernels or 0)
+    assert len(ops) == (counted.ops if launched else 0)
+    if launched:
+        words = f"{counted.ops} {'op' if counted.ops == 1 else 'ops'} "
+        launches = f"{'1 launch' if counted.calls == 1 else f'{counted.calls} launches'} of {counted.kernels} kernel"
+        stops = {stop.name: stop.facts for stop in TourView.of(report, lambda *_: ()).stops}
+        facts = (stops["Inductor"][0], *(line.text for line in evidence(report) if line.page == "kernels"))
+        for text in facts:
+            assert text.startswith(words)
+            assert launches in text
+        assert stops["Kernels"][0].startswith(launches)

@@ -70,8 +70,8 @@ def test_the_stops_count_what_the_run_recorded() -> None:
     view = tour("measured")
     facts = {stop.name: stop.facts for stop in view.stops}
     assert facts["Dynamo"][:2] == ("1 compiled frame, 0 graph breaks", "17 captured ops in 1 graph")
-    assert facts["Inductor"][0] == "16 scheduler nodes, 10 after fusion"
-    assert facts["Kernels"][:2] == ("6 kernels (9 launches)", "4 generated kernels in C++, 2 library functions")
+    assert facts["Inductor"][0] == "26 ops (and 24 views) fused into 9 launches of 6 kernels"
+    assert facts["Kernels"][:2] == ("9 launches of 6 kernels", "4 generated kernels in C++, 2 library functions")
     assert facts["Running"][0].startswith("eager ")
     training = {stop.name: stop.facts for stop in tour("training_step").stops}
     assert training["AOTAutograd"][1] == "1 backward graph"
