@@ -196,7 +196,7 @@ export class Camera {
 
   // From the second frame of a move on, the drawing is a layer of its own, which is moved and scaled as it is painted. A
   // browser lays out all texts anew for another scale, but not for another distance: so a layer is scaled by the matrix'
-  // last element. Without a layer, texts are laid out and painted for the size that they have on the screen.
+  // last element. At rest it is painted for its scale; texts have the same places at each (geometricPrecision).
   /** @param {boolean} [resting] */
   draw(resting) {
     const moves = !resting && this.by === "user" && !this.gliding;
