@@ -158,3 +158,23 @@ def test_parts_without_a_dependency_are_beside_each_other(pure: Page) -> None:
     )
 
     assert places == [[0, 0], [288, 0], [576, 0]]
+
+
+LAUNCHES = """
+([kind, width]) => {
+    const items = [0, 1, 2].map((g) =>
+        ({ id: `g${g}`, g, from: g, to: g + 1, kind, part: 0, x: 0, y: 440 * g, w: 300, h: 400, label: "", cls: "" }))
+    const edges = [0, 1].map((s) => {
+        const [y, toY] = [440 * s + 400, 440 * s + 440]
+        return { s, t: s + 1, points: [150, y, 150, y, 150, toY, 150, toY], label: "" }
+    })
+    const level = { id: -1, note: "", parts: [[300, 1280]], items, edges }
+    return composed(new Map([[-1, level]]), new Set(), width).items.map(({ x }) => x)
+}
+"""
+
+
+def test_launches_that_are_higher_than_a_window_are_in_columns_if_it_is_wide(pure: Page) -> None:
+    assert len(set(pure.evaluate(LAUNCHES, ["launch", 1200]))) > 1
+    assert len(set(pure.evaluate(LAUNCHES, ["launch", 390]))) == 1
+    assert len(set(pure.evaluate(LAUNCHES, ["module", 1200]))) == 1

@@ -98,7 +98,7 @@ export class Drawing {
 
   /** @param {boolean} same */
   compose(same) {
-    this.picture = compose(this.graph.levels, this.graph.unfolded);
+    this.picture = compose(this.graph.levels, this.graph.unfolded, this.camera.measure().width);
     this.camera.picture = this.picture;
     this.overlays.measure(this.picture);
     this.stage.show(this.picture, same);

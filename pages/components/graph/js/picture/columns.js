@@ -2,12 +2,17 @@
 // window. A column has whole rows; an edge between columns goes through the gutters between them.
 /** @import { Box } from "../types.d.ts" */
 
-const FROM_ROWS = 4;
-const FROM_PX = 2000;
-const FROM_SHAPE = 1.6;
+/** @typedef {{ rows: number, px: number, shape: number, worth: number }} Strip */
+
+// The rows, height and shape from which a part may be in columns, and its share of its size that they may leave.
+/** @type {Strip} */
+const STRIP = { rows: 4, px: 2000, shape: 1.6, worth: 1 };
+// Launches that are higher than a window.
+/** @type {Strip} */
+export const LAUNCHES = { rows: 2, px: 700, shape: 0, worth: 0.75 };
 const SCREEN = 1.7;
-const MOST_COLUMNS = 24;
 const WORTH = 0.9;
+const MOST_COLUMNS = 24;
 const BETWEEN = 72;
 const TURN = 30;
 const MOST_GAP = 48;
@@ -42,24 +47,26 @@ function rowsOf(boxes) {
 }
 
 // The columns of a long strip that give it the shape of a screen; one if it may stay as it is.
-/** @param {Row[]} rows @param {boolean} isChain */
-function columnsOf(rows, isChain) {
+/** @param {Row[]} rows @param {boolean} isChain @param {Strip} strip */
+function columnsOf(rows, isChain, { px, shape, worth }) {
   const height = (/** @type {Row[]} */ some) => some[some.length - 1].bottom - some[0].top;
   const width = (/** @type {Row[]} */ some) => {
     const [left, right] = isChain ? [0, widest(some)] : sidesOf(some, []);
     return right - left + BETWEEN;
   };
-  if (height(rows) < FROM_PX || height(rows) < FROM_SHAPE * width(rows)) return [rows];
-  let [best, least] = [[rows], Infinity];
+  if (height(rows) < px || height(rows) < shape * width(rows)) return [rows];
+  const sized = (/** @type {Row[][]} */ columns) => {
+    const [wide, high] = [columns.reduce((sum, column) => sum + width(column), 0), Math.max(...columns.map(height))];
+    return { columns, size: Math.max(wide / SCREEN, high), area: wide * high };
+  };
+  const strip = sized([rows]);
+  let best = { ...strip, size: Infinity };
   for (let count = 2; count <= Math.min(rows.length, MOST_COLUMNS); count += 1) {
-    const columns = filled(rows, Math.ceil(height(rows) / count));
-    const size = Math.max(
-      columns.reduce((sum, column) => sum + width(column), 0) / SCREEN,
-      Math.max(...columns.map(height)),
-    );
-    if (size < WORTH * least) [best, least] = [columns, size];
+    const next = sized(filled(rows, Math.ceil(height(rows) / count)));
+    if (next.size < WORTH * best.size) best = next;
   }
-  return best;
+  const isBetter = best.size < worth * strip.size || (best.size < strip.size && best.area < strip.area);
+  return (isBetter ? best : strip).columns;
 }
 
 // Rows in columns of at most this height; a row that is higher has its own.
@@ -125,11 +132,12 @@ function down(x, from, to) {
  * Place a part's boxes in columns if it is a long strip, and return the curves of its edges; null if it is none.
  * @param {Box[]} boxes
  * @param {Curve[]} edges
+ * @param {Strip} [strip]
  */
-export function inColumns(boxes, edges) {
-  const rows = boxes.length < FROM_ROWS ? [] : rowsOf(boxes);
+export function inColumns(boxes, edges, strip = STRIP) {
+  const rows = boxes.length < strip.rows ? [] : rowsOf(boxes);
   const isChain = rows.length === boxes.length;
-  const columns = rows.length < FROM_ROWS ? [] : columnsOf(rows, isChain);
+  const columns = rows.length < strip.rows ? [] : columnsOf(rows, isChain, strip);
   if (columns.length < 2) return null;
   /** @type {Map<Box, number>} */
   const columnOf = new Map();

@@ -1,6 +1,6 @@
 // Pure geometry: laid-out levels and the set of unfolded groups become one picture. A level is warped to make room,
 // never laid out again.
-import { inColumns } from "./columns.js";
+import { inColumns, LAUNCHES } from "./columns.js";
 import { warp } from "./warp.js";
 /** @import { Box, Composed, Item, LaidOut, Levels, Line, Picture, Placed, Rect } from "../types.d.ts" */
 
@@ -11,6 +11,8 @@ const GAP = 28;
 const SHAPE = 1.6;
 const LEAST_SHELF = 900;
 const STUBS = 6;
+const ABOVE = 10;
+const LEAST_WIDE = 620;
 
 // A hull is a group of the ops of one kernel launch; its header has a second line, for time and bytes.
 /** @param {Item} item */
@@ -60,12 +62,13 @@ function shelve(folded, sizes) {
  * @param {Set<number>} unfolded
  * @param {LaidOut} level
  * @param {number} gid
+ * @param {boolean} roomy
  * @returns {Composed}
  */
-function composeLevel(levels, unfolded, level, gid) {
+function composeLevel(levels, unfolded, level, gid, roomy) {
   const inner = level.items.map(({ g }) => {
     const inside = g !== undefined && unfolded.has(g) ? levels.get(g) : undefined;
-    return g !== undefined && inside ? composeLevel(levels, unfolded, inside, g) : null;
+    return g !== undefined && inside ? composeLevel(levels, unfolded, inside, g, roomy) : null;
   });
   const boxes = level.items.map((item, index) => {
     const { x, y, w, h } = item;
@@ -88,11 +91,14 @@ function composeLevel(levels, unfolded, level, gid) {
       return { points, source: boxes[s], target: boxes[t] };
     });
     const warped = grown ? warp(part.boxes, straight) : straight.map(({ points }) => points);
-    const columns = inColumns(part.boxes, straight.map((edge, at) => ({ ...edge, points: warped[at] })));
+    const strip = roomy && level.items.some(({ g }) => g !== undefined) ? LAUNCHES : undefined;
+    const columns = inColumns(part.boxes, straight.map((edge, at) => ({ ...edge, points: warped[at] })), strip);
     const bent = columns ?? warped;
     part.edges.forEach((index, at) => (curves[index] = bent[at]));
     if (!grown && !columns) return level.parts[number];
-    const [left, top, right, bottom] = extent(part.boxes, bent);
+    const [left, knots, right, bottom] = extent(part.boxes, bent);
+    // Curves over columns are below a header.
+    const top = columns ? knots - ABOVE : knots;
     part.corner = [left, top];
     return [right - left, bottom - top];
   });
@@ -211,9 +217,10 @@ function stub(inner, x, y, side) {
   return side ? curve : [from[0], from[1], from[0], from[1] - bend, x, y + bend, x, y];
 }
 
-// The whole picture: items and edges in one coordinate system, with its top-left corner at 0, 0.
-/** @param {Levels} levels @param {Set<number>} unfolded @returns {Picture} */
-export function compose(levels, unfolded) {
+// The whole picture: items and edges in one coordinate system, with its top-left corner at 0, 0. A wide view has room
+// for columns of launches.
+/** @param {Levels} levels @param {Set<number>} unfolded @param {number} [width] @returns {Picture} */
+export function compose(levels, unfolded, width = 0) {
   /** @type {Picture} */
   const picture = {
     width: 0,
@@ -228,7 +235,8 @@ export function compose(levels, unfolded) {
   };
   const root = levels.get(-1);
   if (!root) throw new Error("A graph without its top level.");
-  const composed = composeLevel(levels, unfolded, root, -1);
+  const roomy = width > LEAST_WIDE && [...levels.values()].some(({ items }) => items.some(isHull));
+  const composed = composeLevel(levels, unfolded, root, -1, roomy);
   spread(composed, 0, 0, 0, picture);
   continuations(picture, levels);
   const changes = picture.items.some(({ item }) => item.f?.length) || picture.edges.some(({ edge }) => edge.f?.length);
