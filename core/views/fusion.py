@@ -13,6 +13,7 @@ from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
 from core.analysis.speed import speed
 from core.analysis.work import (
+    Traffic,
     distinct_kernels,
     nodes_between,
     refusal_reasons,
@@ -164,14 +165,15 @@ class FusionView:
 
     @property
     def title(self) -> str:
-        """Counts of ops, launches and kernels, with the change of memory traffic if it is comparable."""
+        """Counts of ops, launches and kernels, with the changes of memory traffic if they are comparable."""
         traffic = traffic_within(self.schedule)
         after = launch_words(self._launches, self._kernels)
         change = change_words(traffic)
         inner = sum(bool(launch.kernel) for part in self._parts for launch in part.launches)
         after += f", {fmt.number(inner)} more in nested graphs" if inner else ""
         saved = f"; fusion: {change} traffic" if change else ""
-        return f"{scope_words(self.report, self.compilation)}{self._ops_words} → {after}{saved}."
+        eager = f"; {'' if change else 'traffic '}against eager: {self._eager_change}" if traffic else ""
+        return f"{scope_words(self.report, self.compilation)}{self._ops_words} → {after}{saved}{eager}."
 
     @property
     def help(self) -> str:
@@ -200,6 +202,13 @@ class FusionView:
         launched = fmt.count(sum(len(kernel.calls) for kernel in kernels), "launch", "launches")
         distinct = fmt.count(distinct_kernels(kernels), "kernel")
         return f" All graphs of the compilation together: {launched} of {distinct}."
+
+    @property
+    def _eager_change(self) -> str:
+        """Change of the launches' traffic against the estimate for eager's calls."""
+        moved, after = sum(call.bytes for call in self.schedule.eager_calls), self.schedule.bytes_after
+        change = change_words(Traffic(moved, after, at_most=False)) if moved and after is not None else ""
+        return f"about {change}" if change else "as much" if moved else "not recorded"
 
     @property
     def _eager_words(self) -> str:

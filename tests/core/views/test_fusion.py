@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis.work import distinct_kernels, newest_compilations, work
 from core.graph.model import HULLS
-from core.report import DebugFile, Kernel, Payload
+from core.report import DebugFile, EagerCall, Kernel, Payload
 from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView, fusion_schedules
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
@@ -27,7 +27,7 @@ def fusion() -> FusionView:
 
 def test_the_title_counts_ops_launches_and_kernels(fusion: FusionView) -> None:
     assert fusion.name == "inference 0"
-    assert fusion.title == "26 ops → 9 launches of 6 kernels; fusion: 12.3 % less traffic."
+    assert fusion.title == "26 ops → 9 launches of 6 kernels; fusion: 12.3 % less traffic; against eager: not recorded."
     assert fusion.help == (
         f"{GLOSSARY['fusion']} 16 scheduler nodes, 6 fusions; the scheduler tried 2 rounds. "
         f"12.3 % less memory traffic (25.7 MB → 22.6 MB), by fusing scheduler nodes; {INLINED} "
@@ -38,7 +38,10 @@ def test_the_title_counts_ops_launches_and_kernels(fusion: FusionView) -> None:
 
 def test_without_a_fusion_nothing_became_something_else(fusion: FusionView) -> None:
     schedule = replace(fusion.schedule, rounds=(), after=fusion.schedule.before)
-    assert replace(fusion, schedule=schedule).title == "26 ops → 9 launches of 6 kernels."
+    assert (
+        replace(fusion, schedule=schedule).title
+        == "26 ops → 9 launches of 6 kernels; traffic against eager: not recorded."
+    )
 
 
 def test_the_film_goes_from_the_ops_to_the_launches(fusion: FusionView) -> None:
@@ -150,6 +153,17 @@ def test_a_branch_is_drawn_without_the_ops_around_it() -> None:
     labels = [node.label for node in view.picture.model.nodes]
     assert labels == ["abs", "add"]
     assert [node.id for node in view.picture.model.nodes] == ["n:true_graph_0/abs_1", "n:true_graph_0/add"]
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"), [(2, "about 50.0 % less"), (1, "as much"), (0.5, "about 100 % more"), (0, "not recorded")]
+)
+def test_the_title_has_the_traffic_against_eagers_calls(fusion: FusionView, factor: float, words: str) -> None:
+    after = fusion.schedule.bytes_after
+    assert after is not None
+    calls = (EagerCall("aten.gelu.default", ("mul",), round(after * factor)),) if factor else ()
+    view = replace(fusion, schedule=replace(fusion.schedule, eager_calls=calls))
+    assert view.title == f"26 ops → 9 launches of 6 kernels; fusion: 12.3 % less traffic; against eager: {words}."
 
 
 @pytest.mark.parametrize("scenario", sorted(path.parent.name for path in TRACES.glob("*/trace.log")))
