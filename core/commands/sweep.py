@@ -68,7 +68,7 @@ def add_tune_command(command: argparse.ArgumentParser) -> None:
         type=time_span_s,
         default=SEARCH_S,
         metavar="TIME",
-        help="seconds of the search, or a time such as 10m (10m); the proof may take more",
+        help="seconds of the search, or a time such as 10m (10m); the proof comes after it",
     )
     _add_output_options(command)
 

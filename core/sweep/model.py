@@ -77,8 +77,8 @@ class Sweep:
     `preset` is the name of a predefined question. `runs` has the run ids in the order of `cells`, empty for a
     cell without a run. `code` is a digest of the measured code, `torch` is the torch version. `handle` identifies
     the server that executes the cells, empty if no server does. `reason` is why the sweep stopped early. `waits`
-    is the limit that the next cell waits for, None without a limit. A sweep whose preset adds cells adds no more of
-    them once its runs have taken `budget_s`; None without such a limit. `audience` is who may see the sweep, empty if
+    is the limit that the next cell waits for, None without a limit. A sweep whose preset adds cells stops its
+    search once its runs have taken `budget_s`; None without such a limit. `audience` is who may see the sweep, empty if
     its author did not choose.
     """
 

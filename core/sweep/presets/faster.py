@@ -49,7 +49,7 @@ from core.sweep.store import SweepRow
 NAMES: Mapping[Goal, str] = {"call": "a call", "first-call": "the first call", "memory": "the peak memory"}
 GAINS: Mapping[Goal, str] = {"call": "faster", "first-call": "faster", "memory": "smaller"}
 LOSSES: Mapping[Goal, str] = {"call": "slower", "first-call": "slower", "memory": "larger"}
-# Seconds of all runs, unless the user gives other ones.
+# Seconds of a search, unless the user gives other ones.
 SEARCH_S = 600.0
 PREFIXES = {"inductor": OPTIONS, "dynamo": DYNAMO}
 # Bounds of a single value around its middle, as a factor: what a first call differs by from run to run.

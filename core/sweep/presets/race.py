@@ -133,8 +133,8 @@ class Finish:
 class Race:
     """A race so far: the finished heats, and the changes in their order.
 
-    `timed` is False for a goal that each compiled heat already measures. `budget_s` are the seconds for all runs, None
-    without a limit: the search gets what the pairs leave, and at least half.
+    `timed` is False for a goal that each compiled heat already measures. `budget_s` are the seconds for the runs of the
+    search, None without a limit; the pairs come after it.
     """
 
     changes: tuple[str, ...]
@@ -170,8 +170,7 @@ class Race:
             return waiting
         # The first run also starts torch's compilers, so it says little of the next.
         each_s = statistics.median([finish.took_s for finish in self.finished.values()])
-        search_s = max(self.budget_s / 2, self.budget_s - 2 * PAIRS * each_s)
-        left_s = search_s - sum(finish.took_s for finish in self.finished.values())
+        left_s = self.budget_s - sum(finish.took_s for finish in self.finished.values())
         return waiting[: max(0, math.floor(left_s / each_s))] if each_s else waiting
 
     def untimed(self) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ def test_a_race_goes_on_where_it_was_stopped() -> None:
 
 def test_the_search_keeps_to_its_time_and_the_pairs_come_nevertheless() -> None:
     land = Landscape(dict.fromkeys(NAMES, 0.1))
-    race = raced(land, random.Random(6), budget_s=24.0)
+    race = raced(land, random.Random(6), budget_s=12.0)
     searched = [heat for heat in race.finished if heat.stage != "pair"]
     assert len(searched) == 12
     assert len(race.untimed()) == len(NAMES) - 3
