@@ -16,6 +16,12 @@ pytestmark = pytest.mark.browser
 CHIP = ".chips .closable"
 POST_GRAD = "inductor_post_grad_graph.inference"
 OP = {"compilation": "0/0", "of": POST_GRAD, "select": "n:erf"}
+BACKWARD = {"compilation": "0/0", "of": "inductor_post_grad_graph.backward", "select": "n:exp_2"}
+# A stored run, an op of a graph, and the op's name.
+CASES = [
+    pytest.param("transformer", OP, "erf", id="forward"),
+    pytest.param("training", BACKWARD, "exp_2", id="backward"),
+]
 
 
 @pytest.fixture(scope="session")
@@ -30,35 +36,45 @@ def selection_of(url: str) -> dict[str, str]:
     return {name: query[name][0] for name in OP if name in query}
 
 
-def expect_op(page: Page, name: str = "erf") -> None:
+def expect_op(page: Page, name: str = "erf", selected: dict[str, str] = OP) -> None:
     settle(page)
     expect(page.locator(CHIP)).to_contain_text(f"{name} (post-grad)")
     expect(page).to_have_url(re.compile(rf"select=n%3A{name}"))
-    assert selection_of(page.url) == {**OP, "select": f"n:{name}"}
+    assert selection_of(page.url) == {**selected, "select": f"n:{name}"}
 
 
-def test_an_op_stays_selected_on_every_page_of_the_menu(server: Server, transformer: str, page: Page) -> None:
+@pytest.mark.parametrize(("run", "selected", "name"), CASES)
+def test_an_op_stays_selected_on_every_page_of_the_menu(
+    request: pytest.FixtureRequest, server: Server, page: Page, run: str, selected: dict[str, str], name: str
+) -> None:
     visited = []
-    for path in through_the_menu(page, server, run=transformer, **OP):
-        expect_op(page)
+    for path in through_the_menu(page, server, run=request.getfixturevalue(run), **selected):
+        expect_op(page, name, selected)
         visited.append(path)
 
     assert len(visited) == len(menu.PAGES)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(("run", "selected", "name"), CASES)
 def test_an_op_survives_a_reload_and_a_shared_link_on_every_page(
-    server: Server, transformer: str, page: Page, new_context: NewContext
+    request: pytest.FixtureRequest,
+    server: Server,
+    page: Page,
+    new_context: NewContext,
+    run: str,
+    selected: dict[str, str],
+    name: str,
 ) -> None:
     colleague = new_context().new_page()
-    for path in through_the_menu(page, server, run=transformer, **OP):
-        expect_op(page)
-        if path not in ("fusion", "kernels", "memory", "guards"):
-            continue
+    for _ in through_the_menu(page, server, run=request.getfixturevalue(run), **selected):
+        part = page.locator(CHIP).inner_text()
         page.reload()
-        expect_op(page)
+        expect_op(page, name, selected)
+        expect(page.locator(CHIP)).to_have_text(part, use_inner_text=True)
         go(colleague, page.url)
-        expect_op(colleague)
+        expect_op(colleague, name, selected)
+        expect(colleague.locator(CHIP)).to_have_text(part, use_inner_text=True)
 
 
 def test_an_op_that_is_clicked_is_selected_until_it_is_cleared(server: Server, transformer: str, page: Page) -> None:
