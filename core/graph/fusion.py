@@ -32,7 +32,7 @@ from core.graph.launches import (
 from core.graph.model import TOP, GraphModel, Largest, Node, collection_paused
 from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
 from core.graph.overlays import launch_costs, launch_seconds, op_shares, refused_launches, saved_bytes, with_launches
-from core.graph.placing import part_words, placed_paths
+from core.graph.placing import layer_of, part_words, placed_paths, spanned
 from core.ops.costs import Cost, FxCosts, aten_name
 from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
@@ -103,12 +103,8 @@ class _Drawing:
         self._eager = {name: call for call, found in enumerate(schedule.eager_calls) for name in found.nodes}
         self._refused = refused_launches(schedule, drawn)
         self._names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
-        self._kernel_number = {
-            kernel: index
-            for index, kernel in enumerate(
-                dict.fromkeys(launch.kernel for launch in self._launches if self._is_generated(launch)), 1
-            )
-        }
+        generated = dict.fromkeys(launch.kernel for launch in drawn if self._is_generated(launch))
+        self._kernel_number = {kernel: index for index, kernel in enumerate(generated, 1)}
 
     def model(self) -> GraphModel:
         """Return the drawing."""
@@ -270,10 +266,12 @@ class _Drawing:
         return kernel is not None and not kernel.extern
 
     def _facts(self, place: int) -> Iterator[str]:
-        """Yield time, saved bytes and ops of a launch."""
+        """Yield time, layers if there are several, saved bytes and ops of a launch."""
         saved = self._saved[place]
         if words := self._time_words(place):
             yield words
+        if layers := spanned(self._paths(self._launches[place]), module_path(self._origins[place].module)):
+            yield f"spans {first_of(layers, MOST_OPS_NAMED)}"
         if saved:
             yield f"saves {bytes_(saved)}" if saved > 0 else f"moves {bytes_(-saved)} more"
         kernel = self._kernels.get(self._launches[place].kernel)
@@ -371,6 +369,8 @@ class _Drawing:
         drawn = op_node(node, group, self._source, meta_text(node.meta), links)
         if self._is_layout_copy(member):
             drawn = replace(drawn, label=f"copy for {drawn.label}", op_class="copy", detail=self._output_text(owner))
+        module = self._modules.get(name)
+        layer = layer_of(module_path(module.path), module_path(self._origins[place].module)) if module else ""
         times = len(self._copies[name])
         again = f"\ncomputed in {count(times, 'launch', 'launches')}" if times > 1 else ""
         return replace(
@@ -378,6 +378,7 @@ class _Drawing:
             id=node_id,
             kernel=launch.kernel,
             thin=is_copy,
+            chips=(layer,) if layer else (),
             tooltip=drawn.tooltip + again,
             joins=(*(() if is_copy else self._eager_joins(name)), *self._joins[owner.name]),
         )

@@ -32,6 +32,28 @@ def common_path(paths: Sequence[ModulePath]) -> ModulePath:
     return paths[0][:shared]
 
 
+def layer_of(op_path: ModulePath, path: ModulePath) -> str:
+    """Return the layer of an op if the place of its box does not tell it; otherwise an empty text.
+
+    A layer is the outermost module of the op that does not contain the box; inside the box's module, a numbered one.
+    """
+    at = len(common_path((op_path, path)))
+    if at == len(op_path) or (at == len(path) and not op_path[at].isdecimal()):
+        return ""
+    if op_path[at].isdecimal():
+        at -= 1
+    numbered = op_path[at + 1 : at + 2]
+    return ".".join((op_path[at], *(number for number in numbered if number.isdecimal())))
+
+
+def spanned(op_paths: Sequence[ModulePath], path: ModulePath) -> list[str]:
+    """Return the layers of a box with ops of several layers; empty for one layer."""
+    layers = {layer for op_path in op_paths if (layer := layer_of(op_path, path))}
+    layers |= {own for op_path in op_paths if layer_of(op_path, path) and (own := layer_of(path, op_path))}
+    inner = [layer for layer in layers if not any(below.startswith(f"{layer}.") for below in layers)]
+    return sorted(inner, key=lambda layer: (len(layer), layer)) if len(inner) > 1 else []
+
+
 def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]]) -> list[ModulePath]:
     """Return the module of each box.
 

@@ -7,7 +7,7 @@ import pytest
 from core.analysis.work import launch_groups
 from core.graph.fusion import fusion_model
 from core.graph.model import GraphModel
-from core.graph.placing import placed_paths
+from core.graph.placing import layer_of, placed_paths, spanned
 from core.report import FxNode, Kernel, KernelCall, ModulePath, Payload, Schedule, SchedulerNode
 
 LAYER_0, LAYER_1 = ("m", "layers", "0"), ("m", "layers", "1")
@@ -80,6 +80,27 @@ def test_a_box_of_several_modules_is_in_the_layer_of_its_neighbours(
     assert placed_paths(own, reads) == placed
 
 
+@pytest.mark.parametrize(
+    ("op", "box", "layer"),
+    [
+        pytest.param((*LAYER_1, "norm"), LAYER_0, "layers.1", id="the next layer"),
+        pytest.param((*LAYER_1, "norm"), ("m", "layers"), "layers.1", id="between layers"),
+        pytest.param((*LAYER_1, "norm"), (*LAYER_1, "mlp"), "norm", id="beside, in one layer"),
+        pytest.param(LAYER_1, ("m", "norm"), "layers.1", id="after the last layer"),
+        pytest.param((*LAYER_1, "norm"), LAYER_1, "", id="within the box's module"),
+        pytest.param(("m",), LAYER_1, "", id="the model's own"),
+    ],
+)
+def test_an_op_names_its_layer_if_the_place_of_its_launch_does_not(op: ModulePath, box: ModulePath, layer: str) -> None:
+    assert layer_of(op, box) == layer
+
+
+def test_a_launch_over_several_layers_spans_them() -> None:
+    assert spanned([(*LAYER_0, "mlp"), (*LAYER_1, "norm"), LAYER_1], LAYER_1) == ["layers.0", "layers.1"]
+    assert spanned([LAYER_0, LAYER_1, ("m", "embed")], ("m", "layers")) == ["embed", "layers.0", "layers.1"]
+    assert spanned([LAYER_1, (*LAYER_1, "norm"), ("m",)], LAYER_1) == []
+
+
 def layers(model: GraphModel) -> list[tuple[str, str]]:
     return [(group.label, group.detail) for group in model.groups if group.kind == "stack"]
 
@@ -104,3 +125,24 @@ def test_layers_that_are_not_quite_alike_are_folded_and_said_to_be_similar(first
     boxes = [node(f"op{index}", str(index), str(index + 1), "", name) for index, name in enumerate(names)]
 
     assert layers(fusion_model(schedule(*boxes), nodes, {})) == [("Layer", told)]
+
+
+def test_a_launch_and_its_ops_say_what_layers_they_belong_to() -> None:
+    modules = ["layers.0", "layers.0", "layers.1.norm", "layers.1"]
+    names = "abcd"
+    nodes = {
+        name: FxNode(
+            name, "call_function", "torch.ops.aten.add.Tensor", "", (), None, at, module=f"L['m'].{modules[at]}"
+        )
+        for at, name in enumerate(names)
+    }
+    kernels = [kernel(f"k{at}", at) for at in range(3)]
+    boxes = [
+        node(f"op{at}", str(at), str(at + 1), f"k{number}", name)
+        for at, (name, number) in enumerate(zip(names, (0, 1, 1, 2), strict=True))
+    ]
+    model = fusion_model(schedule(*boxes), nodes, {each.id: each for each in kernels})
+    details = [group.detail for group in model.groups if group.kind == "launch"]
+
+    assert [detail.startswith("spans layers.0, layers.1 · ") for detail in details] == [False, True, False]
+    assert {node.id: node.chips for node in model.nodes if node.chips} == {"n:c": ("layers.1",)}

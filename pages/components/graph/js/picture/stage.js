@@ -243,14 +243,16 @@ export class Stage {
     }
   }
 
-  // A place near a point where a label covers no box and no other label; null if there is none.
+  // A place near a point where a label covers no box, no title and no other label; null if there is none.
   /** @param {number[]} middle @param {string} label @param {Rect[]} taken @returns {Rect | null} */
   freeSpot([x, y], label, taken) {
     const wide = label.length * LABEL_CHAR;
     for (const [dx, dy] of [[4, 0], [-wide - 4, 0], [4, -LABEL_HIGH], [4, LABEL_HIGH], [-wide - 4, LABEL_HIGH]]) {
       /** @type {Rect} */
       const spot = [x + dx, y + dy - LABEL_HIGH / 2, x + dx + wide, y + dy + LABEL_HIGH / 2];
-      const covered = [...this.grid.find(spot)].some((placed) => !placed.open && overlap(placed.box, spot));
+      const covered = [...this.grid.find(spot)].some(({ item, open, x, y, w, box }) =>
+        overlap(open ? [x, y, x + w, y + headerOf(item)] : box, spot)
+      );
       if (!covered && !taken.some((other) => overlap(other, spot))) return spot;
     }
     return null;
