@@ -174,7 +174,7 @@ def test_other_results_than_by_default_are_no_gain() -> None:
 
 def test_what_was_not_timed_for_want_of_time_is_named() -> None:
     gains = {"freezing": 0.9, "max-autotune": 0.8, "cpp wrapper": 0.7}
-    _, found = raced(replace(planned("faster"), budget_s=40.0), gains)
+    _, found = raced(replace(planned("faster"), budget_s=18.0), gains)
     assert found.sentence == "Nothing that was timed makes a call clearly faster."
     assert found.notes[0].startswith("Not timed, for want of time: ")
 
