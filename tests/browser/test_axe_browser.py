@@ -42,16 +42,36 @@ MENU = [["[data-testid='stSidebar']"]]
 NAMED: dict[str, object] = {"rules": {"label-content-name-mismatch": {"enabled": True}}}
 # What a theme changes is contrast alone.
 RULES: dict[Theme, dict[str, object]] = {"light": NAMED, "dark": {"runOnly": ["color-contrast"]}}
-# A title that is cut or hidden behind its end, and a page that is wider than its window.
+# A title that is cut or hidden behind its end, a line of the page's title that something around it hides, and a page
+# that is wider than its window.
 ROOM = """
-() => [...document.querySelectorAll("h1, h2, h3, [data-testid='stHeading']")]
+() => [...document.querySelectorAll("h1")].flatMap((title) => {
+        const text = document.createRange()
+        text.selectNodeContents(title)
+        return [...text.getClientRects()].filter((line) => {
+            for (let around = title; around; around = around.parentElement) {
+                const box = around.getBoundingClientRect()
+                const hides = getComputedStyle(around).overflow !== "visible"
+                if (hides && (line.bottom > box.bottom + 2 || line.right > box.right + 2)) return true
+            }
+            return false
+        }).map((line) => ["hidden", title.textContent, Math.round(line.top)])
+    })
+    .concat([...document.querySelectorAll("h1, h2, h3, [data-testid='stHeading']")]
     .filter((title) => title.checkVisibility() && title.scrollWidth > title.clientWidth + 1)
-    .map((title) => ["cut", title.textContent, `${title.scrollWidth} > ${title.clientWidth}`])
+    .map((title) => ["cut", title.textContent, `${title.scrollWidth} > ${title.clientWidth}`]))
     .concat(document.documentElement.scrollWidth > innerWidth
         ? [["sideways", `${document.documentElement.scrollWidth} > ${innerWidth}`]] : [])
 """
-# Windows: a phone, a narrow one, the usual one magnified by 150 %, and a wide one.
-WINDOWS = {"phone": (390, 844), "narrow": (900, 900), "150 %": (960, 600), "wide": (1920, 1080)}
+# Windows: a phone, a narrow one, a low one, two magnified by 150 % (the usual one and a projector's), and a wide one.
+WINDOWS = {
+    "phone": (390, 844),
+    "narrow": (900, 900),
+    "low": (1280, 640),
+    "150 %": (960, 600),
+    "projector, 150 %": (853, 480),
+    "wide": (1920, 1080),
+}
 # What shows most of each page; a page that is not here is opened with the transformer block.
 MORE = {
     menu.COMPARE.name: ("training_step", "&aspect=graphs&drawer=changes"),
