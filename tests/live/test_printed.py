@@ -63,3 +63,21 @@ def test_a_missing_value_is_reported_once_for_its_container() -> None:
     eager = CallEffects({}, {}, dict.fromkeys(names, 1), {}, frozenset(names), frozenset(), frozenset())
     compiled = replace(eager, rest={}, changed=frozenset())
     assert differences(eager, compiled) == [Difference("attribute `count`", False, "mutation", "changed", "missing")]
+
+
+@pytest.mark.parametrize(
+    ("eager", "compiled", "is_same"),
+    [
+        ("mean 0.10399816185235977", "mean 0.1039981618523501", True),
+        ("tensor([0.1234, -2.5000])", "tensor([0.1235, -2.5000])", True),
+        ("tensor([1.2e-05])", "tensor([1.3e-05])", True),
+        ("mean 0.1039981", "mean 0.1041", False),
+        ("tensor(0.1234)", "tensor(0.1236)", False),
+        ("step 3 of 0.5", "step 4 of 0.5", False),
+        ("mean 0.5", "norm 0.5", False),
+        ("0.5 0.5", "0.5", False),
+    ],
+)
+def test_a_printed_number_may_differ_by_its_rounding(eager: str, compiled: str, is_same: bool) -> None:
+    assert (print_difference(heard(eager), heard(compiled)) == "") == is_same
+    assert (print_difference(heard(stderr=eager), heard(stderr=compiled)) == "") == is_same

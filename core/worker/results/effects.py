@@ -36,6 +36,8 @@ from core.worker.results.named import (
 OWN = "memory of its own"
 MAX_CHARS = 20_000  #: limit: compared printed text of a call, of each stream
 SHOWN_CHARS = 60
+DECIMAL = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?")
+ROUNDING = 1e-5
 WARNING = re.compile(r"^\S.*?:\d+: (\w*Warning: )")
 
 
@@ -226,17 +228,37 @@ class PrintedText:
 def print_difference(eager: PrintedText, compiled: PrintedText) -> str:
     """Return the difference of the texts as a part of a sentence; empty if there is none.
 
-    Standard error also has torch's own messages. There, a line counts only if eager printed it and compiled did not.
+    Numbers may differ by rounding. Standard error also has torch's own messages. There, a line counts only if eager
+    printed it and compiled did not.
     """
     one, other = eager.streams[0].splitlines(), compiled.streams[0].splitlines()
     for place, line in enumerate(one):
-        if place >= len(other) or other[place] != line:
+        if place >= len(other) or not _prints_as(other[place], line):
             return _differ(line, other[place] if place < len(other) else "")
     if len(other) > len(one):
         return _differ("", other[len(one)])
-    told = set(map(_message, compiled.streams[1].splitlines()))
-    missing = [line for line in map(_message, eager.streams[1].splitlines()) if line and line not in told]
-    return _differ(missing[0], "") if missing else ""
+    compiled_lines = list(map(_message, compiled.streams[1].splitlines()))
+    for line in filter(None, map(_message, eager.streams[1].splitlines())):
+        if not any(_prints_as(other_line, line) for other_line in compiled_lines):
+            return _differ(line, "")
+    return ""
+
+
+def _prints_as(line: str, eager: str) -> bool:
+    """Return True if two lines differ only by the rounding of decimal numbers."""
+    if line == eager:
+        return True
+    if DECIMAL.sub("", line) != DECIMAL.sub("", eager):
+        return False
+    pairs = zip(DECIMAL.findall(line), DECIMAL.findall(eager), strict=True)
+    return all(abs(float(one) - float(other)) <= _rounding(one, other) for one, other in pairs)
+
+
+def _rounding(*numbers: str) -> float:
+    """Return how far two printed numbers may be apart: by the last digit, or by the rounding of float32."""
+    digits = min(len(number.lower().partition("e")[0].partition(".")[2]) for number in numbers)
+    exponent = max(int(number.lower().partition("e")[2] or 0) for number in numbers)
+    return max(1.01 * 10.0 ** (exponent - digits), ROUNDING * max(abs(float(number)) for number in numbers))
 
 
 def _differ(left: str, right: str) -> str:
