@@ -35,7 +35,6 @@ from core.analysis.repairs.claims import (
     counts,
     is_better,
     ladder,
-    left_over,
     next_round,
     prove,
     reproduces,
@@ -43,7 +42,7 @@ from core.analysis.repairs.claims import (
 )
 from core.analysis.repairs.offers import repaired
 from core.analysis.repairs.source import Proposal, joined
-from core.analysis.repairs.trials import TrialSide
+from core.analysis.repairs.trials import TrialSide, left_over
 from core.analysis.results import results
 from core.base.errors import CompileboardError, JobError, StoreError
 from core.base.files import read, remove
@@ -238,7 +237,7 @@ class Rounds:
             compared.outcome if compared else "",
             is_minimal,
             behaviour_changes(self._side),
-            left_over(self._side),
+            left_over(self.base, self._side),
             self.bench.made,
             self.bench.seconds - self.bench.left_s,
         )

@@ -151,6 +151,8 @@ class TrialsView:
         f"Runs the code again. {TIME_WORDS}"
     )
 
+    reading: ClassVar[str] = "Reading the log of the fixed run"
+
     progress: TrialProgress | None
 
     @property

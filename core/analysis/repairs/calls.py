@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
 from core.analysis.repairs.choices import LEVELS
-from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted, shares
+from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted, fresh_name, names_in, shares
 from core.report import GraphBreak
 
 # Calls with varying results or side effects, by module or full name.
@@ -38,6 +39,23 @@ FIXED = ("shape", "dtype", "device", "layout")
 LATER = "The printed values leave the graph as outputs, and the call runs after the graph, in the same order."
 # Around a shape in the template of a print op, whose number of fields is known when the code is traced.
 RANK = "\0"
+CONSTANT = """@{torch}.compiler.assume_constant_result
+def {fresh}(*args, **kwargs):
+    return {name}(*args, **kwargs)
+
+
+"""
+IF_EAGER = "if not {torch}.compiler.is_compiling():\n{indent}"
+LOG_OP = """@{torch}.library.custom_op("{op}::log", mutates_args=("calls",))
+def {op}({parameters}) -> None:
+    {body}
+
+
+{op}.register_fake(lambda *_: None)
+{op}_calls = {torch}.zeros(())
+
+
+"""
 ARGUMENTS = re.compile(r"^builtin \w+ \[(.*)\]")
 CLASS = re.compile(r"\.(\w+)'>")
 
@@ -65,17 +83,17 @@ def _hoist_fix(code: UserCode, calls: Iterable[ast.Call]) -> CodeFix | None:
     for call in calls:
         expression: ast.expr = call
         for above in code.around(call, ast.BinOp, ast.Call, ast.UnaryOp, ast.Subscript):
-            if isinstance(above, (ast.BinOp, ast.UnaryOp, ast.Call)) and _names(above) <= constant:
+            if isinstance(above, (ast.BinOp, ast.UnaryOp, ast.Call)) and names_in(above) <= constant:
                 expression = above
         function = next(iter(code.around(call, ast.FunctionDef, ast.AsyncFunctionDef)), None)
         if (
             function is None
             or _varies(code, expression)
             or _is_entered(code, expression)
-            or not _names(expression) <= constant
+            or not names_in(expression) <= constant
         ):
             continue
-        name = _fresh_name(code, dotted(call.func).rpartition(".")[2].upper())
+        name = fresh_name(code, dotted(call.func).rpartition(".")[2].upper())
         at = code.before(code.top(call))
         return CodeFix(
             f"Call `{dotted(call.func)}` once, outside the model.",
@@ -97,14 +115,13 @@ def constant(code: UserCode, line: str) -> CodeFix | None:
         name = dotted(call.func)
         if _varies(code, call) or _is_entered(code, call) or _takes_locals(code, call):
             continue
-        fresh = _fresh_name(code, f"traced_{name.rpartition('.')[2]}")
+        fresh = fresh_name(code, f"traced_{name.rpartition('.')[2]}")
         at = code.before(code.top(call))
-        wrapper = f"@{torch}.compiler.assume_constant_result\ndef {fresh}(*args, **kwargs):\n"
         return CodeFix(
             f"Treat the result of `{name}` as a constant.",
             "Dynamo calls it once while tracing and stores the result in the graph.",
             (
-                Edit(at, at, f"{wrapper}    return {name}(*args, **kwargs)\n\n\n"),
+                Edit(at, at, CONSTANT.format(torch=torch, fresh=fresh, name=name)),
                 Edit(code.start(call.func), code.end(call.func), fresh),
                 *more,
             ),
@@ -120,7 +137,7 @@ def allow_in_graph(code: UserCode, line: str) -> CodeFix | None:
     for call in _opaque_calls(code, int(line)):
         name = dotted(call.func)
         imported = name.partition(".")[0] in _imported_names(code)
-        takes_tensors = not _names(call) <= _constants(code)
+        takes_tensors = not names_in(call) <= _constants(code)
         if _varies(code, call) or not takes_tensors or (not imported and name not in top):
             continue
         if imported:
@@ -193,7 +210,7 @@ def _takes_locals(code: UserCode, call: ast.Call) -> bool:
     function = next(iter(code.around(call, ast.FunctionDef)), None)
     arguments = function.args if function else None
     parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments else []
-    return bool(_names(call) & {parameter.arg for parameter in parameters})
+    return bool(names_in(call) & {parameter.arg for parameter in parameters})
 
 
 def _imported_names(code: UserCode) -> set[str]:
@@ -204,10 +221,10 @@ def _imported_names(code: UserCode) -> set[str]:
     return names
 
 
-def _constants(code: UserCode) -> set[str]:
+def _constants(code: UserCode, more: str = "") -> set[str]:
     """Return the names that mean the same in the whole file: imports, builtins, and constants.
 
-    A constant is assigned once.
+    A constant is assigned once; the name `more` may have any value then.
     """
     stored = [
         node.id for node in ast.walk(code.tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
@@ -217,9 +234,10 @@ def _constants(code: UserCode) -> set[str]:
     assigned_once = {
         target.id
         for node in code.tree.body
-        if isinstance(node, ast.Assign) and _is_fixed(node.value)
+        if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name) and stored.count(target.id) == 1
+        if target.id == more or _is_fixed(node.value)
     }
     reserved = _imported_names(code) | set(dir(builtins))
     return ((assigned_once - reserved) | (reserved - set(stored))) - changed - arguments
@@ -229,17 +247,6 @@ def _is_fixed(value: ast.expr) -> bool:
     """Return True if a value is immutable: numbers, texts, and tuples of them."""
     immutable = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
     return all(isinstance(node, immutable) for node in ast.walk(value))
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
-
-
-def _fresh_name(code: UserCode, wanted: str) -> str:
-    """Return a name that the file does not use."""
-    used = set(re.findall(r"\w+", code.text))
-    names = (f"{wanted}{number or ''}" for number in range(len(used) + 1))
-    return next(name for name in names if name not in used)
 
 
 def remove_break(code: UserCode, line: str) -> CodeFix | None:
@@ -406,7 +413,7 @@ def eager_only(code: UserCode, line: str) -> CodeFix | None:
     rows = range(statement.lineno + 1, (statement.end_lineno or 0) + 1)
     rest = [Edit(at, at, step) for row in rows if not code.in_text(row) for at in [code.line_start(row)]]
     start = code.start(statement)
-    guard = Edit(start, start, f"if not {torch}.compiler.is_compiling():\n{indent}{step}")
+    guard = Edit(start, start, IF_EAGER.format(torch=torch, indent=f"{indent}{step}"))
     return CodeFix(
         f"Call `{name}` only in eager mode.",
         "Compiled code skips the call, so nothing has to leave the graph.",
@@ -414,6 +421,48 @@ def eager_only(code: UserCode, line: str) -> CodeFix | None:
         "changes",
         doubt="Compiled, it reports nothing.",
     )
+
+
+def log_op(code: UserCode, line: str) -> CodeFix | None:
+    """Return a fix that logs in a custom op; None if the call reads more than tensors and constants."""
+    statement = code.statement(int(line))
+    call = statement.value if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
+    name = _log_name(call) if call is not None else ""
+    root, reads = name.partition(".")[0], _TensorReads()
+    if call is None or statement is None or name in (*LOGS, "") or shares(code, statement):
+        return None
+    logging = reads.visit(copy.deepcopy(call))
+    body = ast.unparse(logging)
+    if not names_in(logging) <= _constants(code, root) | {*reads.values}:
+        return None
+    torch, more = code.with_torch()
+    op, at = fresh_name(code, f"log_line_{line}"), code.before(code.top(statement))
+    values = "".join(f"{ast.unparse(value)}.detach(), " for value in reads.values.values())
+    parameters = ", ".join(f"{value}: {torch}.Tensor" for value in (*reads.values, "calls"))
+    text = LOG_OP.format(torch=torch, op=op, parameters=parameters, body=body)
+    logged = Edit(code.start(statement), code.end(statement), f"{op}({values}{op}_calls)")
+    return CodeFix(
+        f"Call `{name}` in a custom op.",
+        "The op is part of the graph and logs in each call, in the same order. As an op that writes `calls`, it stays.",
+        (Edit(at, at, text), logged, *more),
+        doubt="It logs the values of compiled code, whose rounding may differ.",
+    )
+
+
+class _TensorReads(ast.NodeTransformer):
+    """Transformer of a call: names stand for tensors read as numbers, and `values` has their expressions."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, ast.expr] = {}
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Replace the tensor of `tensor.item()` or `tensor.tolist()`."""
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("item", "tolist") or node.args:
+            return self.generic_visit(node)
+        number = len(self.values)
+        name = f"value_{number}"
+        self.values[name] = node.func.value
+        return ast.Call(ast.Attribute(ast.Name(name, ast.Load()), node.func.attr, ast.Load()), [], [])
 
 
 def rules_for_log(graph_break: GraphBreak, code: UserCode, line: int) -> list[str]:

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from core.analysis.repairs.source import LONGEST_LINE, CodeFix, Edit, Risk, UserCode, dotted, edited
+from core.analysis.repairs.source import LONGEST_LINE, CodeFix, Edit, Risk, UserCode, dotted, edited, names_in
 
 COMPARES = ("any", "all", "isnan", "isinf", "isfinite", "eq", "ne", "gt", "ge", "lt", "le")
 # Functions that return one bool for two tensors → the op with a result per pair of elements.
@@ -168,17 +168,13 @@ def _later_branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.
     inside = list(ast.walk(function))
     stored = [node for node in inside if isinstance(node, ast.Name) and node.id == name and not _loads(node)]
     loads = [node for node in inside if isinstance(node, ast.Name) and node.id == name and _loads(node)]
-    branchings = [node for node in inside if isinstance(node, (ast.If, ast.IfExp)) and name in _names(node.test)]
+    branchings = [node for node in inside if isinstance(node, (ast.If, ast.IfExp)) and name in names_in(node.test)]
     if len(stored) == len(loads) == len(branchings) == 1:
         yield branchings[0], list(unread(code, statement.value))
 
 
 def _loads(node: ast.Name) -> bool:
     return isinstance(node.ctx, ast.Load)
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
 def _branches(code: UserCode, node: ast.If | ast.IfExp) -> Branches | None:

@@ -24,11 +24,19 @@ from core.analysis.repairs.offers import (
     together,
 )
 from core.analysis.repairs.source import DYNAMIC_SIZES, Proposal, Repair, joined, proposal_of, with_options
-from core.analysis.repairs.trials import MEASURES, Remainder, TrialOutcome, TrialSide, recompile_subject, trial
+from core.analysis.repairs.trials import (
+    MEASURES,
+    MOST_LEFT,
+    Remainder,
+    TrialOutcome,
+    TrialSide,
+    recompile_subject,
+    trial,
+)
 from core.analysis.results import results
 from core.job import CompileJob
 from core.job.model import inductor_mitigations
-from core.report import Place, Recompile, Report, frame_id
+from core.report import Recompile, Report, frame_id
 
 Measure = Literal["graph breaks", "recompiles", "results", "error", "guards"]
 Counts = tuple[int, int, int]
@@ -44,7 +52,6 @@ OF_ALIASES = ("aliasing", "mutation")
 # Names of Dynamo's that change what guards cost, and the share of their time that one must save.
 OF_GUARDS = frozenset({"specialize_float", "use_recursive_dict_tags_for_guards"})
 GUARDS_SAVED = 0.1
-MOST_LEFT = 8  #: remaining problems that a proof names
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,23 +473,6 @@ def behaviour_changes(side: TrialSide) -> tuple[Proposal, ...]:
     return tuple({repair.id: proposal_of([repair]) for repair in repairs}.values())
 
 
-def left_over(side: TrialSide) -> tuple[Remainder, ...]:
-    """Return the lines with graph breaks and recompiles, each with its reason or the guarded code."""
-    report, left = side.report, {}
-    for graph_break in report.graph_breaks:
-        line = line_of(graph_break, side.path)
-        left[line or graph_break.place.short] = Remainder(_place(line, graph_break.place), graph_break.reason, False)
-    for reason in newest_reasons(report.recompiles):
-        at = reason.location
-        if at is not None and at.file == side.path:
-            left.setdefault(at.line, Remainder(_place(at.line, at), reason.code, False))
-    return tuple(left.values())[:MOST_LEFT]
-
-
-def _place(line: int | None, place: Place) -> str:
-    return f"line {line}" if line is not None else place.short
-
-
 def is_better(base: TrialSide, before: TrialSide, after: TrialSide, or_equal: bool = False) -> bool:
     """Return True if a trial has fewer problems than the one before, and results as the base's.
 
@@ -492,7 +482,20 @@ def is_better(base: TrialSide, before: TrialSide, after: TrialSide, or_equal: bo
     if after.report.error is not None or tried.printed or tried.outcome in ("differs", "untold"):
         return False
     fewer, more = _order(after.report), _order(before.report)
-    return fewer < more or (or_equal and fewer == more)
+    if not or_equal:
+        return fewer < more
+    return fewer <= more and _still_guarded(base.report, after.report) <= _still_guarded(base.report, before.report)
+
+
+def _still_guarded(base: Report, report: Report) -> frozenset[str]:
+    """Return the attributes whose guards failed in a base, and that newest code compares with a constant.
+
+    If another guard fails first in all calls of a trial, it hides their recompiles.
+    """
+    failed = {recompile_subject(each).rpartition(".")[2] for each in newest_reasons(base.recompiles)}
+    newest = {frame_id(each.id): each for each in report.compilations if each.guards}
+    lines = [line for each in newest.values() for guard in each.guards for line in guard.expression.split("\n")]
+    return frozenset(failed & {line.partition(" == ")[0].rpartition(".")[2] for line in lines if " == " in line})
 
 
 def _order(report: Report) -> Counts:

@@ -207,6 +207,18 @@ def dotted(node: ast.expr) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names that a node uses."""
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+
+
+def fresh_name(code: UserCode, wanted: str) -> str:
+    """Return a name that the file does not use."""
+    used = set(re.findall(r"\w+", code.text))
+    names = (f"{wanted}{number or ''}" for number in range(len(used) + 1))
+    return next(name for name in names if name not in used)
+
+
 def edited(text: str, edits: Sequence[Edit]) -> str | None:
     """Return the text after all edits, equal edits once; None for overlapping edits or invalid Python."""
     ordered = sorted(set(edits))

@@ -21,9 +21,10 @@ from core.analysis.repairs.offers import (
 )
 from core.analysis.results import Results, results, results_words
 from core.base.words import agree, count, number
-from core.report import Difference, GraphBreak, Recompile, Report
+from core.report import Difference, GraphBreak, Place, Recompile, Report
 
 TrialOutcome = Literal["repaired", "partly", "nothing", "worse", "differs", "untold"]
+MOST_LEFT = 8  #: remaining problems that a proof names
 REFUSED = "Refused: the results differ from the original code, run eagerly"
 UNDECIDED = "The results cannot be compared"
 NOTHING = "No fewer graph breaks or recompiles"
@@ -218,7 +219,7 @@ def _sorted_breaks(before: TrialSide, after: TrialSide, targets: Sequence[GraphB
         (line_of(graph_break, before.path), graph_break.registry_id) for graph_break in before.report.graph_breaks
     }
     untried -= {(line_of(graph_break, before.path), graph_break.registry_id) for graph_break in targets}
-    was = _Lines(before.text, after.text)
+    was = OriginalLines(before.text, after.text)
     still: list[GraphBreak] = []
     new: list[GraphBreak] = []
     hit: set[int] = set()
@@ -254,7 +255,7 @@ def _remainder(graph_break: GraphBreak, path: str, new: bool) -> Remainder:
     return Remainder(f"line {line}" if line is not None else graph_break.place.short, graph_break.reason, new)
 
 
-class _Lines:
+class OriginalLines:
     """Mapping from lines of the repaired file to the corresponding lines of the original file."""
 
     def __init__(self, before: str, after: str) -> None:
@@ -262,6 +263,7 @@ class _Lines:
         self._blocks = matcher.get_opcodes()
 
     def of(self, line: int) -> tuple[int, ...]:
+        """Return the lines of the original file for one of the repaired file; empty for a new line."""
         for tag, start, end, first, last in self._blocks:
             if first < line <= last:
                 return (start + line - first,) if tag == "equal" else tuple(range(start + 1, end + 1))
@@ -310,3 +312,21 @@ def _new_failures(before: Report, after: Report) -> Iterator[Remainder]:
 
 def _not_named(all_failures: Sequence[Failure], named: Collection[str]) -> list[Failure]:
     return [failure for failure in all_failures if failure.compilation not in named]
+
+
+def left_over(base: TrialSide, side: TrialSide) -> tuple[Remainder, ...]:
+    """Return the lines of a base with graph breaks and recompiles in a trial, each with its reason."""
+    report, left, lines = side.report, {}, OriginalLines(base.text, side.text)
+
+    def remainder(line: int | None, place: Place, reason: str) -> Remainder:
+        before = lines.of(line) if line is not None else ()
+        return Remainder(f"line {before[0]}" if len(before) == 1 else place.short, reason, False)
+
+    for graph_break in report.graph_breaks:
+        line = line_of(graph_break, side.path)
+        left[line or graph_break.place.short] = remainder(line, graph_break.place, graph_break.reason)
+    for reason in newest_reasons(report.recompiles):
+        at = reason.location
+        if at is not None and at.file == side.path:
+            left.setdefault(at.line, remainder(at.line, at, reason.code))
+    return tuple(left.values())[:MOST_LEFT]

@@ -246,7 +246,8 @@ def _trial(view: RunView, fix: texts.Fix, key: str, label: str) -> None:
 
 def _outcome_of(view: RunView, run: Run, status: Status, key: str) -> None:
     """Draw the progress of the run of a fix, or its comparison with the original run."""
-    if status.live:
+    shown = open_shown(run.id)
+    if status.live or (shown is not None and shown.reading):
         _progress(run, key)
         return
     after = open_view(run.id)
@@ -273,11 +274,14 @@ def _trial_link(run: Run) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _progress(run: Run, key: str) -> None:
-    """Draw the progress of a trial, and the button that cancels it."""
+    """Draw the progress of a trial, and the button that cancels it, until its log is read."""
     status: Status = run.standing()
+    shown = open_shown(run.id)
+    if shown is not None and shown.reading and not status.live:
+        st.caption(f":material/hourglass_top: {texts.TrialsView.reading}…")
+        return
     if not status.live:
         st.rerun()
-    shown = open_shown(run.id)
     steps = shown.progress.steps if shown else ()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f":material/hourglass_top: {plain(steps[-1], LONGEST_NAME) if steps else 'Starting'}…")

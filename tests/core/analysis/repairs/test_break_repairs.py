@@ -274,6 +274,59 @@ def test_a_number_among_several_indices_is_not_made_a_symbol(index: str, is_offe
     assert ("setting:capture_scalar_outputs" in ids) == is_offered
 
 
+LOGS = """import logging
+import torch
+
+log = logging.getLogger()
+N = 3
+
+
+def model(x):
+    LINE
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "op", "call"),
+    [
+        (
+            'log.info("n %s of %s", x.sum().item(), N)',
+            "def log_line_9(value_0: torch.Tensor, calls: torch.Tensor) -> None:\n"
+            "    log.info('n %s of %s', value_0.item(), N)",
+            "log_line_9(x.sum().detach(), log_line_9_calls)",
+        ),
+        (
+            'log.info(f"{x.item():.3f} {x.tolist()}")',
+            "def log_line_9(value_0: torch.Tensor, value_1: torch.Tensor, calls: torch.Tensor) -> None:\n"
+            "    log.info(f'{value_0.item():.3f} {value_1.tolist()}')",
+            "log_line_9(x.detach(), x.detach(), log_line_9_calls)",
+        ),
+        (
+            'logging.info("a")',
+            "def log_line_9(calls: torch.Tensor) -> None:\n    logging.info('a')",
+            "log_line_9(log_line_9_calls)",
+        ),
+    ],
+)  # fmt: skip
+def test_a_log_call_becomes_a_custom_op_that_reads_its_tensors(line: str, op: str, call: str) -> None:
+    code = LOGS.replace("LINE", line)
+    fixed = repaired(code, [["log_op:9"]])
+    assert op in fixed
+    assert call in fixed
+    assert fixed.index("@torch.library.custom_op") < fixed.index("def model")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['log.info("%s", x.shape)', 'log.info("%s", x)', 'self.log.info("a")', 'print("a")', 'y = log.info("a")',
+     'log.info("a"); x = x + 1', 'log.info("a %s", x.sum().item() + len(x))'],
+)  # fmt: skip
+def test_a_log_call_of_anything_but_tensors_and_constants_stays(line: str) -> None:
+    with pytest.raises(JobError):
+        repaired(LOGS.replace("LINE", line), [["log_op:9"]])
+
+
 PRINTS = "import torch\n\n\ndef model(x):\n    print('a', size)\n    return x\n"
 PRINTED = "builtin print [<class 'torch._dynamo.variables.{0}'>, <class 'torch._dynamo.variables.{1}'>] False"
 

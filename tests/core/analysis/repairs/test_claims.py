@@ -14,13 +14,12 @@ from core.analysis.repairs.claims import (
     claims,
     is_better,
     ladder,
-    left_over,
     next_round,
     prove,
     reproduces,
 )
 from core.analysis.repairs.source import DYNAMIC_SIZES, Proposal, joined
-from core.analysis.repairs.trials import TrialSide
+from core.analysis.repairs.trials import TrialSide, left_over
 from core.job import CompileJob, CompileOptions, Conditions, Model
 from core.job.model import inductor_mitigations
 from core.report import Call, Difference, FxGraph, Payload, Place, Recompile, Report, RunError
@@ -221,7 +220,19 @@ def test_fewer_problems_are_better_eager_frames_first_and_only_with_equal_result
 def test_what_is_left_is_named_with_the_fixes_that_change_behaviour() -> None:
     zoo = side_of("graph_break_zoo")
     assert [change.repairs for change in behaviour_changes(zoo)] == [("eager_only:20",)]
-    assert sorted(each.place for each in left_over(zoo)) == [f"line {line}" for line in (20, 25, 31, 36, 41)]
+    assert sorted(each.place for each in left_over(zoo, zoo)) == [f"line {line}" for line in (20, 25, 31, 36, 41)]
+
+
+def test_a_change_is_needed_if_the_code_without_it_compares_what_varied() -> None:
+    """The recompiles of a value are hidden if another guard fails first in each call of a trial."""
+    guarded = side_of("recompile_zoo")
+    compilations = tuple(
+        replace(each, guards=tuple(guard for guard in each.guards if ".mode ==" not in guard.expression))
+        for each in guarded.report.compilations
+    )
+    free = replace(guarded, report=replace(guarded.report, compilations=compilations))
+    assert not is_better(guarded, free, guarded, or_equal=True)
+    assert is_better(guarded, guarded, free, or_equal=True)
 
 
 def test_applied_fixes_are_shown_with_counts_and_what_was_not_applied() -> None:
