@@ -4,15 +4,23 @@ from functools import partial
 
 from core.views import memory as views
 from pages.parts.performance.memory import alive_part, curves_chart, plan_section, plans_of
-from pages.parts.run.submit import measure_memory
+from pages.parts.run.submit import find_settings, measure_memory
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 from pages.session.tables import Parts, charts, draw
 
 view = require_report("This page compares the memory of eager and compiled.")
 compilation = shown_compilation(view.report)
+
+
+def measure() -> None:
+    """Draw the buttons that measure the memory, and look for settings that need less."""
+    measure_memory(view)
+    find_settings(view, "smaller", "Find settings with less memory")
+
+
 parts: Parts = {
-    views.MEASURE: partial(measure_memory, view),
+    views.MEASURE: measure,
     views.ALIVE: alive_part,
     views.PLANS: partial(plan_section, view),
     **charts(view, {views.CURVES: curves_chart}),

@@ -351,9 +351,6 @@ def _delete_all(ids: Sequence[str], with_runs: bool) -> None:
         attempt(partial(actions.delete_sweep, sweep_id, with_runs), toasted)
 
 
-LADDER = "ladder"
-
-
 def _questions(base: CompileJob) -> SweepQuestions:
     """Return the questions about a job; until torch has started, with an empty environment."""
     environment = server.environment() or Environment()
@@ -386,9 +383,19 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
                 st.caption(_cost(question))
 
 
-def climb_ladder(base: CompileJob) -> None:
-    """Start the sweep that finds the part of torch.compile at fault, and go to it."""
-    ask(next(question for question in _questions(base).presets if question.name == LADDER))
+def ask_preset(base: CompileJob, name: str) -> None:
+    """Start the sweep of a preset, and go to it."""
+    ask(_question(base, name))
+
+
+def preset_button(base: CompileJob, name: str, label: str) -> None:
+    """Draw a button that starts the sweep of a preset."""
+    if pressed(label, key=f"find-{name}", icon=":material/bolt:", help=_question(base, name).text):
+        ask_preset(base, name)
+
+
+def _question(base: CompileJob, name: str) -> SweepQuestion:
+    return next(question for question in _questions(base).presets if question.name == name)
 
 
 def ask(question: SweepQuestion) -> None:
