@@ -107,7 +107,7 @@ Phase = Literal["", "eager", "capture", "AOTAutograd", "Inductor", "generated co
 OF_BACKENDS = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
 # Errors of the compilers of generated code: C++, Triton, ptxas.
 OF_COMPILER = re.compile(r"\b(?:CppCompileError|CUDACompileError|CompilationError|PTXASError)\b")
-RAISED_BY = re.compile(r"backend='(?:inductor|aot_[a-z_]+)' raised")
+RAISED_BY = re.compile(r"backend='(inductor|aot_[a-z_]+)' raised")
 EAGER_CALL, COMPILED_CALL = re.compile(r"^call \d+: eager$"), re.compile(r"^call \d+: compiled$")
 
 
@@ -126,8 +126,11 @@ def phase_of(compilation: Compilation) -> Phase:
         return "generated code"
     if compilation.error_type in ("InductorError", "LoweringException"):
         return "Inductor"
-    if not RAISED_BY.match(compilation.error):
+    raised = RAISED_BY.match(compilation.error)
+    if not raised:
         return ""
+    if raised[1] != "inductor":
+        return "AOTAutograd"
     stages = {graph.stage for graph in compilation.graphs}
     # Inductor's passes on Dynamo's graph come before AOTAutograd.
     is_in_pass = "before_pre_grad_graph" in stages and "after_pre_grad_graph" not in stages

@@ -338,7 +338,7 @@ def _sets_by_name(node: ast.AST, name: str) -> bool:
 
 
 def key_of(line: str, name: str) -> str:
-    """Return the subscript of a line whose key has a name or an attribute; empty without one.
+    """Return the subscript or the `in` of a line whose key has a name or an attribute; empty without one.
 
     The line may be the head of a block, such as `if x in table[n]:`.
     """
@@ -356,10 +356,15 @@ def _named(node: ast.AST) -> str:
 
 
 def _keys(code: UserCode, uses: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the subscripts with these values as keys; not of a local name, which may be a tensor."""
+    """Yield subscripts with these values as keys, and `key in table`, which a tensor as a key makes false.
+
+    Subscripts of a local name are left out: it may be a tensor.
+    """
     for use in uses:
         below = use
-        for above in code.around(use, ast.Subscript, ast.Call):
+        for above in code.around(use, ast.Subscript, ast.Call, ast.Compare):
+            if isinstance(above, ast.Compare) and isinstance(above.ops[0], (ast.In, ast.NotIn)) and use is above.left:
+                yield code.says(above)
             if isinstance(above, ast.Subscript) and use in set(ast.walk(above.slice)) and not _is_local(code, above):
                 yield code.says(above)
             if isinstance(above, ast.Call) and below is not above.func:

@@ -94,6 +94,7 @@ OF_AOT = "backend='inductor' raised:\nRuntimeError: no"
         ("BackendCompilerFailed", OF_AOT, CAPTURED, "Inductor"),
         ("BackendCompilerFailed", OF_AOT, (*CAPTURED, "after_pre_grad_graph"), "AOTAutograd"),
         ("BackendCompilerFailed", OF_AOT.replace("inductor", "aot_eager"), CAPTURED[:1], "AOTAutograd"),
+        ("BackendCompilerFailed", OF_AOT.replace("inductor", "aot_eager"), (CAPTURED[0], "dumped"), "AOTAutograd"),
         ("BackendCompilerFailed", OF_AOT.replace("inductor", "mine"), CAPTURED[:1], ""),
         ("InductorError", "LoweringException: no", ("aot_inference_graph",), "Inductor"),
         ("InductorError", "CppCompileError: C++ compile error", ("aot_inference_graph",), "generated code"),

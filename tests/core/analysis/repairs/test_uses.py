@@ -41,6 +41,8 @@ def test_an_attribute_that_the_file_does_not_set_plainly_has_no_uses(text: str) 
     [
         ("return x + rows[n]", "rows[n]"),
         ("if rows[n] > 1:", "rows[n]"),
+        ("if n in table:", "n in table"),
+        ("if m in n:", ""),
         ("return x + rows[m]", ""),
         ("return x * n", ""),
         ("def f(", ""),
