@@ -15,11 +15,11 @@ from core.analysis.backend import backend_problems, problem_words
 from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
 from core.analysis.numerics import bisection_words, cure_words
 from core.analysis.repairs.source import Proposal, with_options
-from core.analysis.results import Results, difference_words, results_words
+from core.analysis.results import difference_words, results_words
 from core.base.syntax import NOT_READ, expression, module
 from core.base.words import agree, count, number
 from core.ops.costs import op_class
-from core.report import Compilation, Frame, FxGraph, RemarkKind
+from core.report import Compilation, Difference, Frame, FxGraph, RemarkKind
 
 RANDOM = "random"
 DIRECTIONS = ("aot_joint_graph", "aot_forward_graph", "aot_backward_graph")
@@ -109,7 +109,7 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
         advice, proposal = f"{asking}: {OF_THE_CODE}", EAGER
     elif asking:
         advice, proposal = f"{asking}: the difference may be intended.", None
-    elif known := _known_result(facts, compared):
+    elif known := _known_result(facts, compared.told[0]):
         advice, proposal = known
     elif answer := answered(facts):
         advice, proposal = answer, cure(facts)
@@ -126,15 +126,38 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
     )
 
 
-def _known_result(facts: RunFacts, compared: Results) -> tuple[str, Proposal | None] | None:
-    """Return the advice of the book of causes for the first differing result, in words and as a job."""
+def rounds_otherwise(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for differences that count as rounding, if the code is known to be sensitive to it."""
+    compared = facts.compared
+    if compared is None or compared.outcome != "same" or not compared.excused:
+        return
+    first, row = compared.excused[0], known_causes("rounding")[0]
+    known = _known_result(facts, first)
+    is_low = any(each.dtype in LOW for each in compared.excused) or re.search(row.source, facts.source)
+    if known is None and not (backend_of(facts) == "inductor" and is_low):
+        return
+    yield Finding(
+        rule=row.rule,
+        title=row.title.format(difference=difference_words(first)),
+        reason=row.reason.format(why=first.reason),
+        advice=row.advice if known is None else known[0],
+        page="speedup",
+        weight="note",
+    )
+
+
+LOW = ("bfloat16", "float16")
+
+
+def _known_result(facts: RunFacts, first: Difference) -> tuple[str, Proposal | None] | None:
+    """Return the advice of the book of causes for a differing result, in words and as a job."""
     inductor_options = facts.options.get("options") or {}
     for cause in known_causes("result"):
         match = re.search(cause.source, facts.source)
         is_here = not cause.backends or backend_of(facts) in cause.backends
         if not match or not is_here or cause.option in inductor_options:
             continue
-        if re.search(cause.result, difference_words(compared.told[0])):
+        if re.search(cause.result, difference_words(first)):
             proposal = with_options({**inductor_options, cause.option: True}) if cause.option else None
             return cause.advice.format(**match.groupdict()), proposal
     return None
@@ -478,6 +501,7 @@ RULES: tuple[Rule, ...] = (
     known_errors,
     backend_raised,
     differs,
+    rounds_otherwise,
     other_strides,
     asks_whether_compiled,
     random_numbers,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from core.analysis.durations import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.dynamo.recompiles import guard_rows
-from core.analysis.findings.finding import Finding, Rule, RunFacts
+from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
 from core.analysis.kernels.kernel import kernels_disturbed
 from core.analysis.kernels.ledger import summary
@@ -209,14 +209,16 @@ def unrolled_loop(facts: RunFacts) -> Iterator[Finding]:
     line = graphs[-1].repeated if graphs else None
     if slowest is None or line is None or line.times < MANY_ROUNDS or _equal_layers(compilations):
         return
-    took_s, share = facts.seconds.get(slowest.id, 0.0), line.nodes / graphs[-1].calls
+    # Nodes of a line are counted without reads of tuples and slices.
+    ops = graphs[-1].calls - graphs[-1].targets.get("operator.getitem", 0)
+    took_s, share = facts.seconds.get(slowest.id, 0.0), line.nodes / max(1, ops)
     if took_s < LONG_S or share < MOST_OF_THE_GRAPH:
         return
     yield Finding(
         rule="unrolled loop",
         title=f"Compiling `{facts.names[slowest.id]}` took {duration_s(took_s)}: Dynamo traced `{line.place.short}` "
         f"{count(line.times, 'time')}.",
-        reason=f"Dynamo unrolls loops: {number(line.nodes)} of the {count(graphs[-1].calls, 'op')} come from lines "
+        reason=f"Dynamo unrolls loops: {number(line.nodes)} of the {count(ops, 'op')} come from lines "
         "that it traced at least as often.",
         advice=COMPILE_THE_BODY,
         page="compile_time",
@@ -323,16 +325,13 @@ def cache_bypassed(facts: RunFacts) -> Iterator[Finding]:
         rule="cache bypassed",
         title=f"The cache of AOTAutograd was bypassed for {count(len(bypassed), 'graph')}.",
         reason=f"torch's reason: {reason}." if reason else "The log does not contain torch's reason.",
-        advice=AUTOCAST_OUTSIDE if "_enter_autocast" in reason else COMPILED_AGAIN,
+        advice=next((row.advice for row in known_causes("bypass") if row.match(reason)), COMPILED_AGAIN),
         page="compile_time",
         compilation=first.compilation,
         weight="note",
     )
 
 
-AUTOCAST_OUTSIDE = (
-    "Enter `torch.autocast` around the compiled call, not inside the compiled function: the cache then takes the graph."
-)
 COMPILED_AGAIN = "Each process runs Dynamo and AOTAutograd again for it; Inductor's cache still applies."
 
 

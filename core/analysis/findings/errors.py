@@ -20,8 +20,9 @@ from core.analysis.findings.break_advice import (
     fix_proposal,
     fix_words,
     fixes_of_break,
+    known_cure,
 )
-from core.analysis.findings.finding import Finding, Rule, RunFacts
+from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
 from core.analysis.repairs.source import CodeFix, Proposal, read_code
 from core.base.syntax import expression
 from core.report import Compilation, GraphBreak
@@ -89,7 +90,10 @@ def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure
     """Return the advice for an error of Dynamo, in words and as a job; the job is None if no option helps."""
     broken, operator = _as_break(facts, compilation, first), _operator(facts, compilation)
     at = f" `{first.place.short}`" if first.place.file else ""
-    words = [BEFORE_BACKENDS.format(at=at), _change(facts, compilation, broken)]
+    of_op = next(iter(known_causes("traced")))
+    raised = of_op.match(compilation.error)
+    change = of_op.advice if raised and _is_tried(facts, broken) else _change(facts, compilation, broken)
+    words = [of_op.title.format(**raised.groupdict()) if raised else "", BEFORE_BACKENDS.format(at=at), change]
     if _eager_raises(facts, operator):
         words.append(EAGER_TOO.format(name=f"`{operator}`" if operator else "The code"))
     fullgraph = bool(facts.options.get("fullgraph")) and not operator
@@ -115,6 +119,8 @@ def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> st
     fixes = sorted(fixes_of_break(facts, broken), key=lambda fix: bool(fix.settings))
     if fixes:
         return fix_words(fixes[0])
+    if cure := known_cure(broken):
+        return cure
     return as_torchs(broken, next((hint for hint in fitting_hints(facts, broken) if not NO_CHANGE.search(hint)), ""))
 
 
@@ -123,6 +129,15 @@ def _choices(facts: RunFacts, broken: GraphBreak) -> list[CodeFix]:
     if not READ.search(broken.code):
         return []
     return [fix for fix in fixes_of_break(facts, replace(broken, registry_id=BRANCHING)) if not fix.settings]
+
+
+def _is_tried(facts: RunFacts, broken: GraphBreak) -> bool:
+    """Return True if a line of the model's file is in the body of a `try`."""
+    code = read_code(facts.source) if broken.place.file == facts.path else None
+    statement = code.statement(broken.place.line) if code is not None else None
+    if code is None or statement is None:
+        return False
+    return any(statement in ast.walk(part) for tried in code.around(statement, ast.Try) for part in tried.body)
 
 
 def _eager_raises(facts: RunFacts, operator: str) -> bool:

@@ -125,6 +125,7 @@ class RunFacts:
 
 
 Rule = Callable[[RunFacts], Iterator[Finding]]
+CauseKind = Literal["error", "result", "rounding", "traced", "bypass", "hint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +159,8 @@ def book() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 
 @lru_cache
-def known_causes(of: Literal["error", "result", "hint"]) -> tuple[KnownCause, ...]:
-    """Return the rows of the book of causes for errors, for differing results or for torch's hints."""
+def known_causes(of: CauseKind) -> tuple[KnownCause, ...]:
+    """Return the rows of the book of causes of a kind."""
     return tuple(KnownCause(**row) for row in book()[of])
 
 

@@ -251,6 +251,11 @@ FIRES: dict[str, Report] = {
     "other strides": replace(
         QUIET, calls=call(Difference("output", True), Difference("output", False, "strides", "[4, 1]", "[1, 2]"))
     ),
+    "rounds otherwise": replace(
+        QUIET,
+        setting=Setting(job={"compile": {"backend": "inductor"}}),
+        calls=call(Difference("output", True, actual="off by 0.03", reason="eager is about as far", dtype="bfloat16")),
+    ),
     "random numbers": replace(QUIET, calls=call(Difference("output", None, reason="the call draws random numbers"))),
     "CUDA graphs skipped": replace(QUIET, counters=Counters({"inductor": {"cudagraph_skips": 2}}, {})),
 }

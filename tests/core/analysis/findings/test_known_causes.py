@@ -3,18 +3,18 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from core.analysis.findings import findings
 from core.analysis.findings.break_advice import corrected_hints
 from core.analysis.findings.dynamo import BY
-from core.analysis.findings.finding import KnownCause, book, known_causes
+from core.analysis.findings.finding import CauseKind, KnownCause, book, known_causes
 from core.report import Difference, GraphBreak, Place, Report, RunError, Setting
 from tests.support.reports.findings import QUIET, call, failing
 
-ROWS = [*known_causes("error"), *known_causes("result"), *known_causes("hint")]
+ROWS = [row for kind in get_args(CauseKind) for row in known_causes(kind)]
 MARKED = "You marked {} as dynamic but your code specialized it to be a constant ({})."
 STACK = '\n\nUser stack:\n  File "/home/a/m.py", line 15, in model\n    return x.view(6, 4)\n'
 FIXES = "Constraints violated (n)!\nSuggested fixes:\n  _n = Dim('_n', min=1, max=oo)\n  n = 2*_n\n\nThe error above"
@@ -67,6 +67,19 @@ ERRORS = {
         "The code compiles within a daemonic process, which may start no process."
     ),
     "[Errno 13] Permission denied: '/tmp/torchinductor_a/ab'": ("Inductor can't write or execute files in its cache."),
+    "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [2, 3]], which is output 0 of Div, is at version 1; expected version 0 instead.": (
+        "An in-place op changes a tensor that the backward of `Div` needs."
+    ),
+    "a view of a leaf Variable that requires grad is being used in an in-place operation.": (
+        "An in-place op changes a parameter, or another leaf that requires grad."
+    ),
+    "It looks like you're trying to call a compiled backward function within vmap/grad/vjp, which isn't supported.": (
+        "The code differentiates compiled code within `torch.vmap` or another transform of `torch.func`."
+    ),
+    "mat1 and mat2 must have the same dtype, but got Half and Float": (
+        "A matrix product gets the dtypes `Half` and `Float`."
+    ),
     "non-generator contextlib.contextmanager": (
         "A function without `yield` is decorated with `@contextlib.contextmanager`."
     ),
@@ -80,6 +93,15 @@ RESULTS = {
     "@torch.compiler.nested_compile_region\n    global held": ("output", "as arguments"),
     "    if left is right:": ("output", "No guard checks `left is right`"),
     "@functools.lru_cache\n    global step": ("output", "Dynamo ignores `lru_cache`"),
+    "    @functools.cache\n    def more(self, by):\n        if by:\n            self.value += by": (
+        "output",
+        "Dynamo ignores `lru_cache`",
+    ),
+    '@custom_op("a::b", mutates_args=("out",))\ndef f(x):\n    y = x.clone()': (
+        "output",
+        "Inductor drops a `.clone()`",
+    ),
+    "return torch.linalg.inv(x)": ("output", "nearly singular"),
 }
 
 
@@ -117,6 +139,9 @@ LINES = {
     ("GB0170", "if (x > 0).all():", "m.py"): "`torch.where`",
     ("GB0098", "torch.manual_seed(3)", "m.py"): "Seed before the call",
     ("GB0124", "lo = a.item()", "/lib/torch/nn/init.py"): "initializes a weight",
+    ("GB0208", "rv = reductor(4)", "/lib/python3.11/copy.py"): "`.clone()`",
+    ("GB9316", "if chosen == id(made):", "m.py"): "Compare objects with `is`",
+    ("GB0007", "m = torch.sparse_coo_tensor(i, v)", "m.py"): "sparse tensors",
 }
 
 
