@@ -102,6 +102,7 @@ RESULTS = {
         "Inductor drops a `.clone()`",
     ),
     "return torch.linalg.inv(x)": ("output", "nearly singular"),
+    "alias.resize_(12)": ("shape of output", "resize a `.clone()`"),
 }
 
 
