@@ -4,8 +4,8 @@ Source: https://github.com/SandAI-org/MagiCompiler/pull/16
 Run: --backend inductor --caches warm
 Finds: cache bypassed
 Cause: autograd_function_apply
-Cure: Inductor's cache
-Lacks: cured
+Cure: autograd_cache_allow_custom_autograd_functions
+Expects: graphs 1
 """
 
 import torch
@@ -27,3 +27,13 @@ def model(rows):
 
 inputs = (torch.ones(8, requires_grad=True),)
 training = True
+
+
+# Cured
+import torch._functorch.config
+
+torch._functorch.config.autograd_cache_allow_custom_autograd_functions = True
+
+
+def confirmed():
+    return torch._dynamo.utils.counters["aot_autograd"]["autograd_cache_bypass"] == 0
