@@ -1,5 +1,4 @@
-// The film: the nodes of each frame, the added, changed and removed ones, and the bar to step through the frames.
-// Positions never change.
+// The film: each frame's nodes, added, changed and removed, and the bar to step through them. Positions never change.
 import { button, cut, filed, make } from "./dom.js";
 import { isHull } from "./picture/compose.js";
 import { nameByText } from "./picture/scene.js";
@@ -122,7 +121,7 @@ export class Film {
     const every = Math.ceil(this.frames.length / MOST_TICKS);
     this.ticks.replaceChildren();
     this.frames.forEach((frame, index) => {
-      const changes = [frame.added, frame.removed, frame.rewritten].reduce((sum, list) => sum + list.length, 0);
+      const changes = frame.added.length + frame.removed.length + frame.rewritten.length;
       if (index % every && !changes && !frame.missing) return;
       const share = index / Math.max(1, this.frames.length - 1);
       const height = changes ? Math.min(12, 4 + 2 * Math.log2(changes + 1)) : 3;
@@ -179,13 +178,13 @@ export class Film {
 
   tell() {
     if (!this.on) return;
-    const { title, detail, amounts = [] } = this.frames[this.at];
+    const { title, detail, amounts = [], missing } = this.frames[this.at];
     this.slider.value = String(this.at);
     this.count.textContent = `${this.at} / ${this.frames.length - 1}`;
     this.title.textContent = title;
     this.detail.textContent = detail;
     this.detail.title = detail;
-    this.bar.classList.toggle("missing", Boolean(this.frames[this.at].missing));
+    this.bar.classList.toggle("missing", Boolean(missing));
     const texts = amounts.map(({ text }) => text).join(", ");
     this.slider.setAttribute("aria-valuetext", [title, detail, texts].filter(Boolean).join(". "));
     for (const meter of /** @type {Iterable<HTMLElement>} */ (this.amounts.children)) {

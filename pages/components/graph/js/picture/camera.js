@@ -194,9 +194,9 @@ export class Camera {
     this.touched();
   }
 
-  // From the second frame of a move on, the drawing is a layer of its own, which is moved and scaled as it is painted. A
-  // browser lays out all texts anew for another scale, but not for another distance: so a layer is scaled by the matrix'
-  // last element. At rest it is painted for its scale; texts have the same places at each (geometricPrecision).
+  // From the second frame of a move on, the drawing is a layer, which is moved and scaled as it is painted. A browser
+  // lays out all texts anew for another scale, but not for another distance: a layer is scaled by the matrix' last
+  // element. At rest it is painted for its scale; texts have the same places at each (geometricPrecision).
   /** @param {boolean} [resting] */
   draw(resting) {
     const moves = !resting && this.by === "user" && !this.gliding;

@@ -1,6 +1,6 @@
 // The whole picture in a margin at the right, with a frame around what is in view; shown when most of the picture is
-// out of view. The margin is its own, and the map yields to a selection that is under it. The frame is painted: a box of
-// another size would make the browser lay out the texts of the drawing, too.
+// out of view. The margin is its own, and the map yields to a selection that is under it. The frame is painted: a box
+// of another size would make the browser lay out the texts of the drawing, too.
 import { drawingOn, make, remember, remembered } from "../dom.js";
 /** @import { Paints, Picture, Placed } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
