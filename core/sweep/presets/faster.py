@@ -41,7 +41,6 @@ from core.sweep.presets.race import (
     TriedChange,
     equal_code,
     heat_of,
-    ratio_of,
     unchanged,
 )
 from core.sweep.store import SweepRow
@@ -163,7 +162,7 @@ def _finish(goal: Goal, heat: Heat, row: SweepRow, first: SweepRow | None) -> Fi
 def _gain(goal: Goal, first: SweepRow | None, row: SweepRow) -> Interval | None:
     """Return the gain over the unchanged job of another process, with the bounds of both values."""
     both = [_bounds(goal, each) for each in (first, row) if each is not None]
-    return ratio_of(both[0], both[1]) if len(both) == 2 and all(both) else None
+    return _ratio_of(both[0], both[1]) if len(both) == 2 and all(both) else None
 
 
 def _bounds(goal: Goal, row: SweepRow) -> tuple[float, ...]:
@@ -171,6 +170,13 @@ def _bounds(goal: Goal, row: SweepRow) -> tuple[float, ...]:
     if value is None:
         return ()
     return (low, value, high) if goal == "call" else (value / SPREAD[goal], value, value * SPREAD[goal])
+
+
+def _ratio_of(base: Sequence[float], value: Sequence[float]) -> Interval | None:
+    """Return the ratio of two values, each given as low, middle and high; None for a zero."""
+    if min(*base, *value) <= 0:
+        return None
+    return Interval(base[0] / value[2], base[1] / value[1], base[2] / value[0])
 
 
 def _value(goal: Goal, row: SweepRow) -> float | None:

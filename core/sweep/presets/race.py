@@ -161,7 +161,7 @@ class Race:
         yield from self._not_run(self._joined())
 
     def _not_run(self, heats: Iterable[Heat]) -> list[Heat]:
-        return [heat for heat in heats if heat not in self.finished]
+        return [heat for heat in dict.fromkeys(heats) if heat not in self.finished]
 
     def _affordable(self, heats: Iterable[Heat]) -> tuple[Heat, ...]:
         """Return the first of the heats, as many as fit into the time of the search."""
@@ -212,13 +212,14 @@ class Race:
             (changes[0] for changes in gains if len(changes) == 1), key=lambda name: gains[(name,)].middle, reverse=True
         )
         winners = [name for name in alone if gains[(name,)].middle >= RELEVANT]
-        together = self._heat(winners[:MOST_CHANGES])
+        together = self._heat(_compatible(winners)[:MOST_CHANGES])
         if len(winners) > 1 and together not in self.finished:
             yield together
             return
         for best in self.ranked()[:BEAM]:
             if len(best) < MOST_CHANGES:
-                yield from (self._heat([*best, name]) for name in alone if name not in best)
+                more = [name for name in alone if name not in best and len(_compatible([*best, name])) > len(best)]
+                yield from (self._heat([*best, name]) for name in more)
             if len(best) > 2:
                 yield from (self._heat([each for each in best if each != name]) for name in best)
 
@@ -272,16 +273,19 @@ class Race:
         return gain if gain is not None and gain.low > 1 and gain.middle >= RELEVANT else None
 
 
+def _compatible(names: Sequence[str]) -> list[str]:
+    """Return the changes, without those that set a field that an earlier one sets."""
+    chosen: dict[str, str] = {}
+    for name in names:
+        fields = CHANGES[name].fields if name in CHANGES else {name: True}
+        if not chosen.keys() & fields.keys():
+            chosen |= dict.fromkeys(fields, name)
+    return list(dict.fromkeys(chosen.values()))
+
+
 def unchanged(timed: bool) -> Heat:
     """Return the unchanged job's heat; a timed one is timed against itself: its gain is noise."""
     return Heat((), "timed" if timed else "compiled")
-
-
-def ratio_of(base: Sequence[float], value: Sequence[float]) -> Interval | None:
-    """Return the ratio of two values, each given as low, middle and high; None for a zero."""
-    if min(*base, *value) <= 0:
-        return None
-    return Interval(base[0] / value[2], base[1] / value[1], base[2] / value[0])
 
 
 def equal_code(race: Race, name: str) -> str:

@@ -99,6 +99,19 @@ def test_two_changes_that_help_together_more_than_alone_are_joined() -> None:
     assert proven(raced(land, random.Random(1))) == ("a", "b")
 
 
+def test_changes_of_one_setting_are_not_joined_and_no_heat_comes_twice() -> None:
+    finished = {Heat((), "timed"): Finish(True, "default")}
+    for name in ("half of the threads", "1 thread", "cpp wrapper"):
+        finished[Heat((name,))] = Finish(True, name)
+        finished[Heat((name,), "timed")] = Finish(True, name, gain=Interval(1.1, 1.2, 1.3))
+    race = Race(("half of the threads", "1 thread", "cpp wrapper"), finished)
+    while (heats := race.next_heats()) and heats[0].stage == "timed":
+        assert len({*heats}) == len(heats)
+        finished.update((heat, Finish(True, heat.label, gain=Interval(1.1, 1.2, 1.3))) for heat in heats)
+    joined = {heat.changes for heat in finished if len(heat.changes) > 1}
+    assert joined == {("half of the threads", "cpp wrapper"), ("1 thread", "cpp wrapper")}
+
+
 def test_luck_in_the_search_is_not_claimed() -> None:
     race = raced(Landscape({"a": -0.001, "b": -0.001}), random.Random(2))
     lucky = Finish(True, gain=Interval(1.4, 1.5, 1.6), value=0.7, took_s=1.0)
