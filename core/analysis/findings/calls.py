@@ -231,7 +231,7 @@ MANY_ROUNDS, MOST_OF_THE_GRAPH = 16, 0.5
 COMPILE_THE_BODY = (
     "Move the loop's body into a function and mark it with `torch.compiler.nested_compile_region`: it is compiled "
     "once. Where the marked function fails, as with NumPy arrays, compile the function itself and leave the loop to "
-    "Python."
+    "Python. Not tried: compare the compile time of a run with it."
 )
 
 
@@ -258,7 +258,8 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
         number_of, name = layers
         return (
             f"{number(number_of)} `{name}` are compiled one by one. Before the first call, `{name}.forward = "
-            f"torch.compiler.nested_compile_region({name}.forward)` compiles those with equal shapes once."
+            f"torch.compiler.nested_compile_region({name}.forward)` compiles those with equal shapes once. Not tried: "
+            "compare the compile time of a run with it."
         )
     if facts.options.get("backend", "inductor") != "inductor":
         return "Only Inductor has an on-disk cache: the next process compiles everything again."
