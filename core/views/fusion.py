@@ -34,6 +34,7 @@ from core.graph.launches import (
     NestedGraph,
     fusion_frames,
     fusion_schedules,
+    has_steps,
     is_recorded,
     launch_words,
     launches,
@@ -124,6 +125,7 @@ class FusionView:
         "Ops and kernels are from torch's log, which names the FX nodes of its kernels. It has no scheduler nodes, "
         "fusions and refusals."
     )
+    from_debug_files: ClassVar[str] = "A debug directory has no fusions, no refusals, and no ops of a scheduler node."
     failed: ClassVar[str] = "This compilation failed before Inductor's scheduler. *Overview* shows the error."
     no_kernel_picked: ClassVar[str] = "Click a kernel to see its source and your lines. Double-click opens its page."
     one_node: ClassVar[str] = "There is only one node, so nothing to fuse."
@@ -145,8 +147,8 @@ class FusionView:
 
     @property
     def is_recorded(self) -> bool:
-        """True if the scheduler's nodes were recorded, as in Compileboard's own runs."""
-        return is_recorded(self.schedule)
+        """True if the scheduler's steps were recorded, as in Compileboard's own runs."""
+        return has_steps(self.schedule)
 
     @property
     def name(self) -> str:
@@ -178,10 +180,10 @@ class FusionView:
     @property
     def help(self) -> str:
         """Meaning of fusion, the numbers of fusions and rounds, and the rule that counts traffic."""
-        fusions = fmt.count(len(steps(self.schedule)), "fusion")
-        rounds = fmt.count(len(self.schedule.rounds), "round")
+        fusions, rounds = fmt.count(len(steps(self.schedule)), "fusion"), fmt.count(len(self.schedule.rounds), "round")
         if not self.is_recorded:
-            return f"{GLOSSARY['fusion']} {self.from_provenance} {SIGNS}"
+            source = self.from_debug_files if is_recorded(self.schedule) else self.from_provenance
+            return f"{GLOSSARY['fusion']} {source} {SIGNS}"
         traffic = traffic_within(self.schedule)
         counted = counted_words(traffic) if traffic else UNEVEN
         removed = ops_without_launch(self.schedule, self._nodes) if not self.schedule.subgraph else ()
@@ -362,7 +364,6 @@ class FusionView:
 
     @cached_property
     def _all_launches(self) -> tuple[Launch, ...]:
-        """The launches with those of nested graphs."""
         return (*self._launches, *(launch for part in self._parts for launch in part.launches))
 
     @cached_property
@@ -377,8 +378,7 @@ class FusionView:
     @cached_property
     def _own_part(self) -> NestedGraph | None:
         """The nested graph of the schedule; None for a whole graph, or if its call was not recorded."""
-        name = self.schedule.subgraph
-        return next((part for part in self._all_parts if part.schedule.subgraph == name), None) if name else None
+        return next((part for part in self._all_parts if part.schedule.subgraph == self.schedule.subgraph), None)
 
     @cached_property
     def _parts(self) -> tuple[NestedGraph, ...]:

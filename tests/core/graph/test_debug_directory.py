@@ -12,6 +12,7 @@ from core.graph.launches import fusion_frames, has_steps, is_recorded, launches
 from core.graph.model import HULLS
 from core.report import Compilation, Direction, FxNode, Kernel, Schedule
 from core.trace.parsers.build import build_report, load_graph, load_text
+from core.views.fusion import FusionView
 from tests.support.places import ROOT
 
 
@@ -19,9 +20,9 @@ class Case:
     """A graph of the directory, which torch 2.13 wrote for three blocks of a norm, two matmuls and a GELU."""
 
     def __init__(self, log: Path, direction: Direction) -> None:
-        report = build_report(log, strict=True)
-        assert report.problems == ()
-        (self.compilation,) = report.compilations
+        self.report = build_report(log, strict=True)
+        assert self.report.problems == ()
+        (self.compilation,) = self.report.compilations
         compilation: Compilation = self.compilation
         self.schedule: Schedule = next(each for each in compilation.schedules if each.direction == direction)
         graph = compilation.lowered(direction)
@@ -76,5 +77,9 @@ def test_steps_that_were_not_recorded_are_missing_and_show_no_group(case: Case, 
     assert frames[0].detail.startswith(f"{noun} after")
     assert frames[1].units == len(case.schedule.before)
     assert frames[2].units == len(case.schedule.after)
+    view = FusionView(case.report, case.compilation, case.schedule, lambda _: tuple(case.nodes.values()))
+    assert not view.is_recorded
+    assert FusionView.from_debug_files in view.help
+    assert view.title.startswith(f"{noun} → ")
     joins = {frame for node in fusion_model(case.schedule, case.nodes, case.kernels).nodes for frame, _ in node.joins}
     assert min(joins) == len(frames) - 1
