@@ -4,7 +4,8 @@ from functools import partial
 
 from core.views import memory as views
 from pages.parts.performance.memory import alive_part, curves_chart, plan_section, plans_of
-from pages.parts.run.submit import find_settings, measure_memory
+from pages.parts.run.submit import job_on_device, measure_memory
+from pages.parts.sweep.sweeps import preset_button
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 from pages.session.tables import Parts, charts, draw
@@ -16,7 +17,7 @@ compilation = shown_compilation(view.report)
 def measure() -> None:
     """Draw the buttons that measure the memory, and look for settings that need less."""
     measure_memory(view)
-    find_settings(view, "smaller", "Find settings with less memory")
+    preset_button(job_on_device(view), "smaller", "Find settings with less memory")
 
 
 parts: Parts = {

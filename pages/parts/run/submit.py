@@ -19,7 +19,7 @@ from core.views.overview import OutcomeView, OverviewView
 from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.palette import MAX_LINE_CHARS
-from pages.parts.sweep.sweeps import ask_preset, preset_button
+from pages.parts.sweep.sweeps import ask_preset
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over, refused
 from pages.session.runs import newest_of, show_run
@@ -201,16 +201,6 @@ def edit_and_run_again(shown: ShownRun) -> None:
     if job_to_edit(shown) is not None:
         query = {url.AGAIN: shown.run.id}
         st.page_link(menu.NEW_RUN.script, label="Edit and run again", icon=":material/edit:", query_params=query)
-
-
-def find_settings(of: RunView, preset: str, label: str) -> None:
-    """Offer the search for better settings of a preset.
-
-    Draw nothing if the job may not run again here, or has a target.
-    """
-    job = job_on_device(of)
-    if job is not None:
-        preset_button(job, preset, label)
 
 
 def measure_memory(of: RunView) -> None:

@@ -388,9 +388,9 @@ def ask_preset(base: CompileJob, name: str) -> None:
     ask(_question(base, name))
 
 
-def preset_button(base: CompileJob, name: str, label: str) -> None:
-    """Draw a button that starts the sweep of a preset."""
-    if pressed(label, key=f"find-{name}", icon=":material/bolt:", help=_question(base, name).text):
+def preset_button(base: CompileJob | None, name: str, label: str) -> None:
+    """Draw a button that starts the sweep of a preset; nothing for a job that may not run again."""
+    if base is not None and pressed(label, key=f"find-{name}", icon=":material/bolt:", help=_question(base, name).text):
         ask_preset(base, name)
 
 
