@@ -163,6 +163,13 @@ def test_every_part_of_a_hull_leads_to_its_kernel(runs: dict[str, str], select: 
     assert any((item.key or "").startswith("kernel-") for item in app.get("bidi_component"))
 
 
+def test_an_op_in_a_branch_leads_to_its_kernel(runs: dict[str, str]) -> None:
+    app = opened(menu.FUSION.script, runs["control_flow"], select="n:true_graph_0/add")
+
+    assert_sound(app)
+    assert any("cpp_fused_abs_add" in (item.key or "") for item in app.get("bidi_component"))
+
+
 def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -> None:
     app = opened(menu.FUSION.script, runs["transformer_block"])
     app.button(key="open-why not fused").click().run()
