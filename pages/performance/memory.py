@@ -5,23 +5,16 @@ from functools import partial
 from core.views import memory as views
 from pages.parts.performance.memory import alive_part, curves_chart, plan_section, plans_of
 from pages.parts.run.submit import job_on_device, measure_memory
-from pages.parts.sweep.sweeps import preset_button
+from pages.parts.sweep.sweeps import with_search
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 from pages.session.tables import Parts, charts, draw
 
 view = require_report("This page compares the memory of eager and compiled.")
+FIND = "Find settings with less memory"
 compilation = shown_compilation(view.report)
-
-
-def measure() -> None:
-    """Draw the buttons that measure the memory, and look for settings that need less."""
-    measure_memory(view)
-    preset_button(job_on_device(view), "smaller", "Find settings with less memory")
-
-
 parts: Parts = {
-    views.MEASURE: measure,
+    views.MEASURE: partial(with_search, partial(measure_memory, view), job_on_device(view), "smaller", FIND),
     views.ALIVE: alive_part,
     views.PLANS: partial(plan_section, view),
     **charts(view, {views.CURVES: curves_chart}),

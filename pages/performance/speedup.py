@@ -6,7 +6,7 @@ from core.views import speedup as views
 from pages.look.charts import ratio_chart
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.run.submit import job_on_device, measure_again, measure_now
-from pages.parts.sweep.sweeps import preset_button
+from pages.parts.sweep.sweeps import with_search
 from pages.session.require import require_report
 from pages.session.tables import charts, draw
 
@@ -22,12 +22,6 @@ figures = charts(
         views.FIRST_CALLS: first_calls_chart,
     },
 )
-
-
-def measure() -> None:
-    """Draw the buttons that measure the run, and look for faster settings."""
-    (measure_now if views.SpeedupView(view.report).not_measured else measure_again)(view)
-    preset_button(job_on_device(view), "faster", "Find faster settings")
-
-
-draw(views.speedup(view.report), {views.MEASURE: measure, **figures})
+measure = partial(measure_now if views.SpeedupView(view.report).not_measured else measure_again, view)
+search = partial(with_search, measure, job_on_device(view), "faster", "Find faster settings")
+draw(views.speedup(view.report), {views.MEASURE: search, **figures})

@@ -388,8 +388,9 @@ def ask_preset(base: CompileJob, name: str) -> None:
     ask(_question(base, name))
 
 
-def preset_button(base: CompileJob | None, name: str, label: str) -> None:
-    """Draw a button that starts the sweep of a preset; nothing for a job that may not run again."""
+def with_search(measure: Callable[[], None], base: CompileJob | None, name: str, label: str) -> None:
+    """Draw buttons that measure, then one that starts a preset's sweep of a job that may run again."""
+    measure()
     if base is not None and pressed(label, key=f"find-{name}", icon=":material/bolt:", help=_question(base, name).text):
         ask_preset(base, name)
 
