@@ -40,7 +40,7 @@ def layer_of(op_path: ModulePath, path: ModulePath) -> str:
     at = len(common_path((op_path, path)))
     if at == len(op_path) or (at == len(path) and not op_path[at].isdecimal()):
         return ""
-    if op_path[at].isdecimal():
+    if at and op_path[at].isdecimal():
         at -= 1
     numbered = op_path[at + 1 : at + 2]
     return ".".join((op_path[at], *(number for number in numbered if number.isdecimal())))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from urllib.parse import quote
 
 import axe_playwright_python
 import pytest
@@ -43,4 +45,23 @@ def test_a_file_opens_without_a_network(tmp_path: Path, chromium: Browser, names
         page.emulate_media(color_scheme=theme)
         assert page.evaluate(LOOK) == [], theme
     assert (requested, raised) == ([path.as_uri()], [])
+    page.context.close()
+
+
+def test_an_address_of_a_file_names_the_selected_op(tmp_path: Path, chromium: Browser) -> None:
+    home, path = tmp_path / "home", tmp_path / "run.html"
+    path.write_text(as_html(Store(home).open(add_scenario(home, "transformer_block"))), encoding="utf-8")
+    page = chromium.new_context(offline=True, reduced_motion="reduce").new_page()
+    page.goto(f"{path.as_uri()}#n:erf")
+    selected = page.locator("[data-id][aria-selected='true']")
+    expect(selected).to_have_attribute("data-id", "n:erf")
+    expect(selected).to_be_in_viewport()
+    page.get_by_role("application").filter(has=selected).focus()
+    page.keyboard.press("ArrowUp")
+    expect(selected).not_to_have_attribute("data-id", "n:erf")
+    chosen = quote(selected.get_attribute("data-id") or "", safe="")
+    expect(page).to_have_url(re.compile(f"{re.escape(path.as_uri())}.*#{chosen}$"))
+
+    page.evaluate("location.hash = 'n:erf'")
+    expect(selected).to_have_attribute("data-id", "n:erf")
     page.context.close()

@@ -1,9 +1,11 @@
 // The script of an HTML file of a run: draws its graphs once they are in sight, and opens a kernel that is selected in
-// a graph. `make bundles` bundles it into core/views/html, which inserts it with the data of the graphs.
+// a graph. The address names the selection, as `file.html#n:addmm`, and an address that is opened selects its item.
+// `make bundles` bundles it into core/views/html, which inserts it with the data of the graphs.
 import draw from "../graph/js/view.js";
 import { EMBEDDED } from "../graph/js/embedded.js";
 import { listen } from "../js/shared.js";
 /** @import { Arguments, Saying } from "../js/types.d.ts" */
+/** @import { GraphView } from "../graph/js/view.js" */
 /** @import { GraphData, LevelData, PlaceData } from "../js/wire.d.ts" */
 /**
  * @typedef {{
@@ -11,6 +13,8 @@ import { listen } from "../js/shared.js";
  *   levels: Record<string, Record<string, LevelData>>,
  * }} Graphs
  */
+
+const ADDRESSED = /^(file|https?):$/;
 
 /** @param {string} id */
 function textOf(id) {
@@ -44,6 +48,33 @@ function openKernel(links, scroll = false) {
 /** @param {Saying} said */
 function selected({ id, links = [] }) {
   openKernel(id === null ? links : [id, ...links]);
+  // A frame in another page has no address of its own.
+  if (ADDRESSED.test(location.protocol)) history.replaceState(null, "", `#${encodeURIComponent(id ?? "")}`);
+}
+
+// The first graph that has an item.
+/** @param {string} id */
+function hostOf(id) {
+  return [...document.querySelectorAll(".graph")].find(({ id: place }) => {
+    const { root, opened, digest } = graphs.drawings[place];
+    const levels = [root, ...Object.values(opened), ...Object.values(graphs.levels[digest] ?? {})];
+    return levels.some(({ items }) => items.some((item) => item.id === id));
+  });
+}
+
+// Select the item that the address names: a box of a graph, otherwise a kernel.
+function followAddress() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const host = id && hostOf(id);
+  if (!host) return openKernel([id], true);
+  for (let fold = host.closest("details"); fold; fold = fold.parentElement?.closest("details") ?? null) {
+    fold.open = true;
+  }
+  host.scrollIntoView({ block: "center" });
+  start(host);
+  /** @type {(HTMLElement & { compileboardView: GraphView }) | null | undefined} */
+  const view = host.shadowRoot?.querySelector(".view");
+  view?.compileboardView.goTo(id, { toMiddle: true, atOnce: true });
 }
 
 /** @param {Element} host */
@@ -72,3 +103,5 @@ addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("details.printed")) folded.setAttribute("open", "");
 });
 listen("select", selected, new AbortController().signal);
+addEventListener("hashchange", followAddress);
+followAddress();

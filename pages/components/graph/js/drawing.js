@@ -47,7 +47,7 @@ export class Drawing {
     this.data = args.data;
     this.python = new Python(args);
     this.root = make("div", { class: "view", tabindex: 0, role: "application" }, args.parentElement);
-    // For tests and benchmarks.
+    // For HTML files, tests and benchmarks.
     Object.assign(this.root, { compileboardView: this });
     this.top = make("div", { class: "top" }, this.root);
     this.viewport = make("div", { class: "viewport" }, this.root);
