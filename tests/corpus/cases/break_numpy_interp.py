@@ -3,7 +3,7 @@
 Source: https://github.com/pytorch/pytorch/issues/105269
 Finds: graph breaks at line 16
 Cause: numpy|interp
-Cure: torch|outside|before
+Cure: outside|before
 Expects: breaks 0
 """
 

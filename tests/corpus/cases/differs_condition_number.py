@@ -21,3 +21,7 @@ inputs = (torch.ones(2, 2),)
 # Cured
 def model(x):
     return torch.linalg.cond(torch.arctan(x) + torch.eye(2))
+
+
+def confirmed():
+    return bool(torch.allclose(torch.compile(model)(*inputs), model(*inputs), rtol=1e-3))

@@ -2,10 +2,11 @@
 
 Source: https://github.com/pytorch/pytorch/issues/158058
 Finds: not compiled: failed or graph breaks
-Cause: arange|number|item|symbol|data
-Cure: item|tolist|_check|capture_scalar_outputs
+Cause: capture_scalar_outputs|number of a tensor
+Cure: capture_scalar_outputs|outside|before the call
 Expects: breaks 0
 Run: --backend eager --dynamo capture_scalar_outputs=true
+Lacks: explained, cured
 """
 
 import torch

@@ -3,9 +3,10 @@
 Source: https://github.com/unslothai/unsloth-zoo/pull/1003
 Finds: not compiled: over the limit or near the recompile limit or recompiles
 Cause: size|scale|width|shape
-Cure: dynamic|argument|recompile_limit|force_parameter_static_shapes
+Cure: force_parameter_static_shapes
 Expects: recompiles 1
 Run: --backend eager --no-dynamic
+Lacks: cured
 """
 
 import torch

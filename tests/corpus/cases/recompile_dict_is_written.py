@@ -3,7 +3,7 @@
 Source: https://github.com/pytorch/tensordict/issues/1606
 Finds: recompiles
 Cause: state|dict|key
-Cure: keys|before|all
+Cure: outside|before the call|without
 Expects: recompiles 0
 """
 

@@ -3,7 +3,7 @@
 Source: https://github.com/pytorch/pytorch/issues/100455
 Finds: recompiles
 Cause: text
-Cure: tensor|outside|before
+Cure: outside|before the call
 Expects: recompiles 1
 """
 

@@ -142,6 +142,7 @@ LINES = {
     ("GB0124", "lo = a.item()", "/lib/torch/nn/init.py"): "initializes a weight",
     ("GB0208", "rv = reductor(4)", "/lib/python3.11/copy.py"): "`.clone()`",
     ("GB9316", "if chosen == id(made):", "m.py"): "Compare objects with `is`",
+    ("GB0294", "z = np.interp(y, a, b)", "m.py"): "before or after the compiled function",
     ("GB0007", "m = torch.sparse_coo_tensor(i, v)", "m.py"): "sparse tensors",
 }
 
