@@ -39,7 +39,7 @@ NAMES = tuple(filter(None, os.environ.get("COMPILEBOARD_BENCH_NAMES", "").split(
 
 @dataclass(frozen=True, slots=True)
 class TriedRun:
-    """Trials of a run: its own seconds, those of load and capture, those until its cards, and each outcome's cards."""
+    """Trials of a run: its seconds, those of load and capture, those until its cards, and the outcomes."""
 
     name: str
     run_s: float

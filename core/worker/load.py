@@ -26,8 +26,6 @@ from types import FunctionType, ModuleType
 from typing import Any, Literal, NamedTuple
 
 import torch
-from torch._dynamo.backends import registry
-from torch._library.custom_ops import OPDEFS
 from torch.fx import Node
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -38,7 +36,7 @@ from core.job.notebook import cells_of, is_notebook, place_of
 from core.job.prepared import kind_of
 from core.report import Frame, Place
 from core.worker.conditions import resized
-from core.worker.own_torch import importing_torch
+from core.worker.own_torch import importing_torch, registering
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 # Libraries whose random numbers compiled code may draw otherwise.
@@ -189,7 +187,8 @@ def executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     code = path.read_text(encoding="utf-8")
-    with _registering(), _moving_to(job.device), importing_torch(not job.logs):
+    files = {str(path), *map(str, cell_paths(path, code))}
+    with registering(files), _moving_to(job.device), importing_torch(not job.logs):
         if is_notebook(code):
             run_cells(path, code, vars(module))
         else:
@@ -254,42 +253,6 @@ def _move(tensor: torch.Tensor, device: str) -> None:
         return
     moved = torch.nn.Parameter(moved, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else moved
     torch.utils.swap_tensors(tensor, moved.requires_grad_(tensor.requires_grad))
-
-
-class _RegistrationTable(dict[str, Any]):
-    """Torch's table of backends while a file is loaded: the file's own names may be registered again."""
-
-    def __contains__(self, name: object) -> bool:
-        return False
-
-
-@contextmanager
-def _registering() -> Iterator[None]:
-    """Let each model copy register the backends and custom ops of its file.
-
-    The registrations of the last loaded copy are used.
-    """
-    backends = registry._COMPILER_FNS
-    table = _RegistrationTable(backends)
-    registry._COMPILER_FNS = table
-    custom_ops = dict(OPDEFS)
-    try:
-        yield
-    finally:
-        registry._COMPILER_FNS = backends
-        backends.update(table)
-        for name, earlier in custom_ops.items():
-            _share(earlier, OPDEFS.get(name, earlier))
-
-
-def _share(earlier: Any, latest: Any) -> None:
-    """Let all definitions of a custom op share one state.
-
-    A new definition makes torch free the operator of the previous definition, which still calls that operator.
-    """
-    if earlier is not latest:
-        vars(earlier).update(vars(latest))
-        latest.__dict__ = vars(earlier)
 
 
 def _callable(module: ModuleType, job: CompileJob, path: Path) -> Callable[..., Any]:

@@ -1,15 +1,17 @@
 """The torch that a script sees: imported by the script itself, with torch's own backends.
 
 The worker has imported torch before the script begins. What torch reads from the environment at its import is read
-again when the script imports torch: TORCH_LOGS, TORCH_TRACE, and the settings of its config modules.
+again when the script imports torch: TORCH_LOGS, TORCH_TRACE, and the settings of its config modules. A model's file is
+loaded for each model copy, and registers its backends and ops each time.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
@@ -20,6 +22,8 @@ from unittest.mock import patch
 import torch
 import torch._logging._internal as torch_logging
 from torch._dynamo.backends import registry
+from torch._library.custom_ops import OPDEFS
+from torch._ops import OpOverload
 
 from core.base.machine import own_module
 
@@ -149,3 +153,92 @@ def _value(entry: Any) -> Any:
     unset = getattr(sys.modules["torch.utils._config_module"], "_UNSET_SENTINEL", None)
     values = (getattr(entry, name, unset) for name in ("env_value_force", "env_value_default", "default"))
     return next((value for value in values if value is not unset), None)
+
+
+class _RegistrationTable(dict[str, Any]):
+    """Torch's table of backends while a file is loaded: the file's own names may be registered again."""
+
+    def __contains__(self, name: object) -> bool:
+        return False
+
+
+@contextmanager
+def registering(files: Collection[str]) -> Iterator[None]:
+    """Let each model copy register the backends and ops of its files.
+
+    The registrations of the last loaded copy are used.
+    """
+    backends = registry._COMPILER_FNS
+    table = _RegistrationTable(backends)
+    registry._COMPILER_FNS = table
+    custom_ops = dict(OPDEFS)
+    try:
+        with _defining_ops(files):
+            yield
+    finally:
+        registry._COMPILER_FNS = backends
+        backends.update(table)
+        for name, earlier in custom_ops.items():
+            _share(earlier, OPDEFS.get(name, earlier))
+
+
+# Libraries of ops that the files of model copies made.
+_libraries: list[torch.library.Library] = []
+
+
+@contextmanager
+def _defining_ops(files: Collection[str]) -> Iterator[None]:
+    """Let each model copy define the ops of its files, by functions of `torch.library` or a `Library`.
+
+    Torch has one definition of an op: that of the newest copy, which the earlier copies then call.
+    """
+    original, earlier = torch.library.Library.__init__, list(_libraries)
+    replaced: dict[tuple[str, str], Any] = {}
+
+    def made(library: torch.library.Library, ns: str, *args: Any, **kwargs: Any) -> None:
+        is_of_file = _caller() in files
+        for old in [each for each in earlier if is_of_file and each.ns == ns]:
+            replaced.update({(ns, name): op for name, op in vars(getattr(torch.ops, ns)).items() if _is_op(op)})
+            earlier.remove(old)
+            _libraries.remove(old)
+            old._destroy()
+        original(library, ns, *args, **kwargs)
+        if is_of_file:
+            _libraries.append(library)
+
+    with patch.object(torch.library.Library, "__init__", made):
+        yield
+    for (ns, name), op in replaced.items():
+        latest = getattr(getattr(torch.ops, ns), name, op)
+        for overload in op.overloads() if latest is not op else ():
+            _call_latest(getattr(op, overload), getattr(latest, overload, None))
+        _call_latest(op, latest)
+
+
+def _caller() -> str:
+    """Return the file that makes a library; functions of `torch.library` make theirs for their caller."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename in (torch.library.__file__, functools.__file__) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_filename
+
+
+def _is_op(value: object) -> bool:
+    return callable(getattr(value, "overloads", None))
+
+
+def _call_latest(earlier: Any, latest: Any) -> None:
+    """Let an op that a copy has stored call the newest definition."""
+    if latest is not None and latest is not earlier:
+        own = {name: value for name, value in vars(earlier).items() if isinstance(value, OpOverload)}
+        vars(earlier).update({**vars(latest), **own})
+
+
+def _share(earlier: Any, latest: Any) -> None:
+    """Let all definitions of a custom op share one state.
+
+    A new definition makes torch free the operator of the previous definition, which still calls that operator.
+    """
+    if earlier is not latest:
+        vars(earlier).update(vars(latest))
+        latest.__dict__ = vars(earlier)

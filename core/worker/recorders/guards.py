@@ -43,11 +43,7 @@ FILTERS = (
 
 @contextmanager
 def watching_guards(emit: Emit, brief: bool = False) -> Iterator[None]:
-    """Record the guards of every compilation as soon as torch has made and logged them.
-
-    If `brief`, only all guards together are timed, and torch's own timing is left out: it clears the CPU's caches
-    first, which takes 16 ms for each compilation, more than Dynamo needs for a small frame.
-    """
+    """Record the guards of every compilation once torch has made them; `brief` times only their sum."""
     original = dynamo_guards.CheckFunctionManager.__init__
 
     def made(self: Any, f_code: CodeType, output_graph: Any, *args: Any, **kwargs: Any) -> None:
@@ -61,6 +57,7 @@ def watching_guards(emit: Emit, brief: bool = False) -> Iterator[None]:
             return
         emit(_record(root, leaves, parts, output_graph, brief))
 
+    # Torch's own timing clears the CPU's caches first, for 16 ms in each compilation.
     untimed = patch.object(dynamo_guards, "profile_guard_manager", lambda *_: 0.0) if brief else nullcontext()
     with patch.object(dynamo_guards.CheckFunctionManager, "__init__", made), untimed:
         yield
