@@ -167,6 +167,11 @@ def test_the_largest_launch_and_the_largest_missed_fusion_are_one_click_away(
     expect(page.locator(".st-key-drawer")).to_contain_text("They share 1.05 MB of buffers")
     expect(view.locator(".outlined")).to_have_count(2)
 
+    # A launch that is selected after the pair has the drawer to itself.
+    largest.nth(0).click()
+    expect(page.locator(".st-key-drawer")).to_contain_text("Open the kernel")
+    expect(page).not_to_have_url(re.compile("drawer=why"))
+
 
 def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer: str, page: Page) -> None:
     before = opened(page, server.link("fusion", run=transformer, fusion="side by side"))

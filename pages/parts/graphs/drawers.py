@@ -139,7 +139,7 @@ def joint_graph(view: View, partition: PartitionView, graph: FxGraph | None) -> 
 
 
 KERNEL, WHY, IR = "kernel", "why not fused", "IR"
-OPENED = "fusion-opened"
+OPENED, PAIRED = "fusion-opened", "fusion-paired"
 # Keys of the two nodes in the drawer.
 FIRST, SECOND = "why-one", "why-other"
 
@@ -150,6 +150,8 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
     The launches of the pair in the open drawer are outlined. Return the selected id, None without one.
     """
     picture, name = fusion_drawn(view, index, fusion), f"fusion-{view.compilation.id}-{index}"
+    # The pair of the last script run; a launch that is selected after it gets its own drawer.
+    before = state_of(PAIRED)
     pair = fusion.chosen_pair(state_of(FIRST), state_of(SECOND)) if url.asked(url.DRAWER) == WHY else ()
     chosen = show(
         picture,
@@ -160,6 +162,9 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
         on_activate=_activated,
     )
     _keep_frame(picture, chosen.frame)
+    if pair and before == (pair, before[1]) and chosen.id not in (None, before[1]):
+        url.put(url.DRAWER, None)
+    set_state(PAIRED, (pair, chosen.id) if pair else None)
     return chosen.id
 
 
