@@ -152,7 +152,7 @@ class _Drawing:
             ids = tuple(self._launches[place].id for place in pair)
             badges, both = (map(each, pair) for each in (self._badge, self._labels.__getitem__))
             shared = bytes_(self._refused[pair][0])
-            yield Largest("largest missed fusion", " × ".join(filter(None, badges)), " with ".join(both), shared, ids)
+            yield Largest("largest missed fusion", " and ".join(filter(None, badges)), " with ".join(both), shared, ids)
 
     def _title(self, place: int) -> str:
         """Return the number and the name of a launch."""

@@ -64,7 +64,7 @@ MOST_BETWEEN = 4  #: launches that are named between two others
 INTERMEDIATE = "intermediate nodes"
 MEANINGS = {
     INTERMEDIATE: "Others between them need a result of the first, and the second needs theirs.",
-    NO_SHARED_DATA: "No access of one is an access of the other: same buffer, same part, same order.",
+    NO_SHARED_DATA: "Torch finds no access of one that the other has, too: same buffer, same part, same order.",
     "memory deps did not match": "The second reads the first's result in another order than the first writes it.",
     "numel/rnumel mismatch": "Their loops have different sizes.",
     "invalid loop order": "No order of loops fits both.",
@@ -474,7 +474,7 @@ def _shared_words(shared: Mapping[str, int], is_explained: bool, is_apart: bool)
     if not size:
         return "They share memory, but neither reads or writes it."
     if is_apart:
-        return f"Both access {fmt.bytes_(size)} of the same buffers, but other parts or in another order."
+        return f"Both access {fmt.bytes_(size)} of one or more buffers, but other parts of them or in another order."
     bound = "" if is_explained else ": fusing could save at most this much traffic (a bound, not a measurement)"
     return f"They share {fmt.bytes_(size)} of buffers{bound}."
 

@@ -151,7 +151,7 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
     """
     picture, name = fusion_drawn(view, index, fusion), f"fusion-{view.compilation.id}-{index}"
     # The pair of the last script run; a launch that is selected after it gets its own drawer.
-    before = state_of(PAIRED)
+    pair_before, selected_before = state_of(PAIRED, ((), None))
     pair = fusion.chosen_pair(state_of(FIRST), state_of(SECOND)) if url.asked(url.DRAWER) == WHY else ()
     chosen = show(
         picture,
@@ -162,9 +162,9 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
         on_activate=_activated,
     )
     _keep_frame(picture, chosen.frame)
-    if pair and before == (pair, before[1]) and chosen.id not in (None, before[1]):
+    if pair and pair == pair_before and chosen.id not in (None, selected_before):
         url.put(url.DRAWER, None)
-    set_state(PAIRED, (pair, chosen.id) if pair else None)
+    set_state(PAIRED, (pair, chosen.id))
     return chosen.id
 
 

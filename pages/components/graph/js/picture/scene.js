@@ -125,15 +125,17 @@ function drawGroup(g, item, { w, h }, m) {
   const label = cut(item.label, room - 18 - before, m.labelChar);
   make("text", { class: "label", x: m.padX + before, y: m.padY + 13 }, g, label);
   let y = m.padY + m.label;
-  make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cutFacts(groupLine(item), room, m.smallChar));
+  // What launches do is hidden before they are there.
+  make("text", { class: "detail of-launch", x: m.padX, y: y + 11 }, g, cutFacts(groupLine(item), room, m.smallChar));
   y += m.detail;
   for (const [name, value] of item.facts ?? []) {
     if (y + FACT > h - m.padY + 1) break;
     const wide = (String(value).length + 1) * m.smallChar;
-    make("text", { class: "fact", x: m.padX, y: y + 11 }, g, cut(name, room - wide, m.smallChar));
+    const owner = name === "eager" ? "of-eager" : "of-launch";
+    make("text", { class: `fact ${owner}`, x: m.padX, y: y + 11 }, g, cut(name, room - wide, m.smallChar));
     make(
       "text",
-      { class: "detail", x: w - m.padX, y: y + 11, "text-anchor": "end" },
+      { class: `detail ${owner}`, x: w - m.padX, y: y + 11, "text-anchor": "end" },
       g,
       cut(String(value), room, m.smallChar),
     );
