@@ -474,7 +474,7 @@ def _shared_words(shared: Mapping[str, int], is_explained: bool, is_apart: bool)
     if not size:
         return "They share memory, but neither reads or writes it."
     if is_apart:
-        return f"Both access {fmt.bytes_(size)} of one or more buffers, but other parts of them or in another order."
+        return f"Both access {fmt.bytes_(size)} of the same buffers, but other parts or in another order."
     bound = "" if is_explained else ": fusing could save at most this much traffic (a bound, not a measurement)"
     return f"They share {fmt.bytes_(size)} of buffers{bound}."
 

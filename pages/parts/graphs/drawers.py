@@ -147,10 +147,9 @@ FIRST, SECOND = "why-one", "why-other"
 def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
     """Draw a graph's fusion, with a slider from the ops to the launches.
 
-    The launches of the pair in the open drawer are outlined. Return the selected id, None without one.
+    The launches of the drawer's pair are outlined, until another is selected. Return the selected id, None without one.
     """
     picture, name = fusion_drawn(view, index, fusion), f"fusion-{view.compilation.id}-{index}"
-    # The pair of the last script run; a launch that is selected after it gets its own drawer.
     pair_before, selected_before = state_of(PAIRED, ((), None))
     pair = fusion.chosen_pair(state_of(FIRST), state_of(SECOND)) if url.asked(url.DRAWER) == WHY else ()
     chosen = show(
