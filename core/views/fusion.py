@@ -229,7 +229,7 @@ class FusionView:
         model = fusion_model(schedule, nodes, kernels, source=source, seconds=self._seconds, drawn=drawn, parts=parts)
         inner = {name for part in parts for launch in part.launches for name in launch.members}
         copies = len(model.nodes) - self._ops_drawn - len(inner)
-        again = f", {fmt.count(copies, 'copy', 'copies')} (computed in several launches)" if copies else ""
+        again = f", {fmt.count(copies, 'copy', 'copies')} (computed again, or laid out for calls)" if copies else ""
         nested = f", {fmt.number(len(inner))} in graphs that they call" if inner else ""
         caption = f"{self._ops_words}{nested}{again}"
         names = kernel_names(self.compilation, {launch.kernel for launch in self._all_launches})

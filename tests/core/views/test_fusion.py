@@ -50,7 +50,7 @@ def test_the_film_goes_from_the_ops_to_the_launches(fusion: FusionView) -> None:
     assert fusion.picture.frames[0] == GraphFrame("Ops", "26 ops after decomposition; views are on the edges")
     amounts = (("count", "9 launches", 9 / 16), ("traffic", "22.6 MB moved", 22_565_888 / 25_740_288))
     assert fusion.picture.frames[-1] == GraphFrame("Kernels", "6 kernels; each hull is one launch", amounts=amounts)
-    assert fusion.picture.caption == "26 ops, 1 copy (computed in several launches)"
+    assert fusion.picture.caption == "26 ops, 1 copy (computed again, or laid out for calls)"
 
 
 def test_ops_without_a_launch_are_named() -> None:
