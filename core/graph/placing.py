@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from core.analysis.work import leaves
 from core.graph.launches import FxNodes, Kernels, NestedGraph, launches
@@ -32,6 +33,7 @@ def common_path(paths: Sequence[ModulePath]) -> ModulePath:
     return paths[0][:shared]
 
 
+@lru_cache(maxsize=10_000)
 def layer_of(op_path: ModulePath, path: ModulePath) -> str:
     """Return the layer of an op if the place of its box does not tell it; otherwise an empty text.
 
