@@ -32,17 +32,17 @@ def add_export_command(command: argparse.ArgumentParser) -> None:
     command.add_argument("right", metavar="RIGHT", nargs="?", help="stored run to compare with, in the HTML file")
     command.add_argument("--html", metavar="FILE", help="file to write: findings, graphs, code, guards and charts")
     command.add_argument("--perfetto", metavar="FILE", help="file to write: phases, kernels, memory")
-    add_scrub_options(command)
+    _add_scrub_options(command)
 
 
-def add_scrub_options(command: argparse.ArgumentParser) -> None:
+def _add_scrub_options(command: argparse.ArgumentParser) -> None:
     """Add the options that replace secrets in a file by placeholders, and that preview the replacements."""
     command.add_argument("--scrub", metavar="KINDS", default="", help=f"replace by placeholders: {', '.join(KINDS)}")
     command.add_argument("--scrub-preview", action="store_true", help="show what --scrub replaces, and write nothing")
     command.add_argument("--allow-leftovers", action="store_true", help="write the file even if a scrubbed text stays")
 
 
-def scrubber_of(files: RunFiles, arguments: argparse.Namespace, right: Run | None = None) -> Scrubber:
+def _scrubber_of(files: RunFiles, arguments: argparse.Namespace, right: Run | None = None) -> Scrubber:
     """Return the scrubber of the options for one or two runs; raises JobError for an unknown kind."""
     try:
         kinds = checked_kinds(arguments.scrub or (",".join(KINDS) if arguments.scrub_preview else ""))
@@ -51,7 +51,14 @@ def scrubber_of(files: RunFiles, arguments: argparse.Namespace, right: Run | Non
     return files.scrubber(kinds, right)
 
 
-def scrubbed_well(content: bytes, scrubber: Scrubber, arguments: argparse.Namespace) -> bool:
+def _is_preview(scrubber: Scrubber, arguments: argparse.Namespace) -> bool:
+    """Print what is scrubbed and return True if only a preview was asked for."""
+    if arguments.scrub_preview:
+        print("\n".join(scrubber.preview) or "nothing to scrub")
+    return bool(arguments.scrub_preview)
+
+
+def _is_scrubbed(content: bytes, scrubber: Scrubber, arguments: argparse.Namespace) -> bool:
     """Return True if a finished file may be written; print the scrubbed texts that it still has."""
     leftovers = RunFiles.leftovers(content, scrubber)
     if not leftovers:
@@ -68,9 +75,8 @@ def _export(arguments: argparse.Namespace) -> int:
         raise JobError("export", "name a file to write: --html FILE or --perfetto FILE")
     if right is not None and arguments.perfetto:
         raise JobError("export", "--perfetto writes one run: leave the second one out")
-    scrubber = scrubber_of(files, arguments, right)
-    if arguments.scrub_preview:
-        print("\n".join(scrubber.preview) or "nothing to scrub")
+    scrubber = _scrubber_of(files, arguments, right)
+    if _is_preview(scrubber, arguments):
         return OK
     written = []
     if arguments.perfetto:
@@ -85,7 +91,7 @@ def _export(arguments: argparse.Namespace) -> int:
 def _write(path: str, text: str, use: str, scrubber: Scrubber, arguments: argparse.Namespace) -> bool:
     """Write a file and print its size; return False if it still has scrubbed texts and was not written."""
     content = text.encode("utf-8", "replace")
-    if not scrubbed_well(content, scrubber, arguments):
+    if not _is_scrubbed(content, scrubber, arguments):
         return False
     write_file(path, content)
     print(f"{path}: {bytes_(len(content))}{use}")
@@ -97,17 +103,16 @@ def add_issue_command(command: argparse.ArgumentParser) -> None:
     command.set_defaults(function=_issue)
     command.add_argument("run", metavar="RUN", help="stored run to report")
     command.add_argument("--out", metavar="FILE.zip", help="write the report with its script, model, job and trace")
-    add_scrub_options(command)
+    _add_scrub_options(command)
 
 
 def _issue(arguments: argparse.Namespace) -> int:
     files = RunFiles(Store().open(arguments.run))
-    scrubber = scrubber_of(files, arguments)
-    if arguments.scrub_preview:
-        print("\n".join(scrubber.preview) or "nothing to scrub")
+    scrubber = _scrubber_of(files, arguments)
+    if _is_preview(scrubber, arguments):
         return OK
     content = files.issue_zip(scrubber) if arguments.out else files.issue_markdown(scrubber).encode("utf-8", "replace")
-    if not scrubbed_well(content, scrubber, arguments):
+    if not _is_scrubbed(content, scrubber, arguments):
         return FAILED
     if arguments.out:
         write_file(arguments.out, content)
@@ -198,22 +203,21 @@ def add_debug_command(command: argparse.ArgumentParser) -> None:
     command.set_defaults(function=_debug)
     command.add_argument("run", metavar="RUN", help="stored run with its debug files")
     command.add_argument("--out", metavar="FILE.zip", help="write the files; without it, their names are printed")
-    add_scrub_options(command)
+    _add_scrub_options(command)
 
 
 def _debug(arguments: argparse.Namespace) -> int:
     run = Store().open(arguments.run)
-    scrubber = scrubber_of(RunFiles(run), arguments)
-    if arguments.scrub_preview:
-        print("\n".join(scrubber.preview) or "nothing to scrub")
-        return 0
+    scrubber = _scrubber_of(RunFiles(run), arguments)
+    if _is_preview(scrubber, arguments):
+        return OK
     folder = debug_folder(run)
     if arguments.out:
         content = folder.as_zip(scrubber)
-        if not scrubbed_well(content, scrubber, arguments):
+        if not _is_scrubbed(content, scrubber, arguments):
             return FAILED
         write_file(arguments.out, content)
     print(f"{folder.title}. {folder.missing}".rstrip())
     for path, text in folder.files():
         print(f"  {path}  {count(len(text), 'character')}")
-    return 0
+    return OK

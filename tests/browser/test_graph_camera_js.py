@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.browser import CAMERA, NewContext, box
-from tests.support.graph_harness import harness
+from tests.support.graph_harness import harness, harness_page
 from tests.support.graph_view import fold_all, item, mount, told, unfold_all
 
 pytestmark = pytest.mark.browser
@@ -24,10 +24,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def page(new_context: NewContext, address: str) -> Page:
     """The harness without motion; an error in a script fails the test."""
-    page = new_context().new_page()
-    page.goto(address)
-    page.wait_for_function("window.ready")
-    return page
+    return harness_page(new_context, address)
 
 
 def test_a_step_outside_of_the_window_is_brought_into_view(page: Page) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.support.browser import POSITIONS, NewContext, box
-from tests.support.graph_harness import harness
+from tests.support.graph_harness import harness, harness_page
 from tests.support.graph_view import fold_all, item, mount, told, unfold_all, unfolded
 from tests.support.places import ROOT
 
@@ -27,10 +27,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def page(new_context: NewContext, address: str) -> Page:
     """The harness without motion; an error in a script fails the test."""
-    page = new_context().new_page()
-    page.goto(address)
-    page.wait_for_function("window.ready")
-    return page
+    return harness_page(new_context, address)
 
 
 def test_groups_unfold_in_place_and_fold_again(page: Page) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import uvicorn
+from playwright.sync_api import Page
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -23,6 +24,7 @@ from core.views.wire import StoredGraph, graph_data, stored
 from pages.components.exchange import module_routes
 from pages.components.graph.routes import GRAPHS, PlaceData, graph_routes
 from pages.components.graph.view import SCRIPT, STYLE
+from tests.support.browser import NewContext
 
 BLOCK = (
     ("norm1", "layer_norm", "reduction"),
@@ -240,3 +242,11 @@ def harness() -> Iterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         server.should_exit = True
         thread.join(10)
+
+
+def harness_page(new_context: NewContext, address: str) -> Page:
+    """The harness in a page of its own, with its script ready."""
+    page = new_context().new_page()
+    page.goto(address)
+    page.wait_for_function("window.ready")
+    return page

@@ -1,4 +1,4 @@
-"""One of two inputs that are added has a dynamic batch.
+"""Two inputs are added, and only the batch of the first is dynamic.
 
 Source: https://github.com/pytorch/pytorch/issues/102814
 Finds: constant dimension or tied dimensions
