@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch._dynamo.utils import same as same_by_torch
 
-from core.base.tolerances import TORCH_OTHERWISE, TORCH_SAME
+from core.base.tolerances import BY_NORM_TF32, TORCH_OTHERWISE, TORCH_SAME
 from core.report import Difference
 from core.worker.results.compare import ELEMENT, Precision, beyond, close, failing
 from core.worker.results.distance import distance
@@ -98,12 +98,24 @@ def judged(
 
     Elements where eager lost its digits are judged apart from all others, so that they can't hide a wrong value.
     """
-    precision = precision or Precision.of(eager)
+    precision = _with_tf32(precision or Precision.of(eager), eager, compiled, reference)
     if not precision.eps:
         mine, theirs = distance(reference, eager), distance(reference, compiled)
         same = theirs.unequal <= _factor(eager.numel()) * mine.unequal
         return replace(difference, same=same, reason=ROUNDING if same else "")
     return _Verdict(difference, precision, wide(eager), wide(compiled), wide(reference), noise).decide()
+
+
+def _with_tf32(precision: Precision, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor) -> Precision:
+    """Return the precision with the tolerance of TF32, if eager itself shows errors of that size on such a device.
+
+    A product in TF32 has other errors in each algorithm, row by row; in all, compiled's must be about eager's.
+    """
+    if eager.dtype != torch.float32 or not (torch.cuda.is_initialized() and torch.cuda.is_tf32_supported()):
+        return precision
+    mine, theirs = distance(reference, eager), distance(reference, compiled)
+    rounded = mine.error > precision.tolerance * mine.norm and theirs.error <= FACTOR * mine.error
+    return replace(precision, tolerance=BY_NORM_TF32) if rounded and not (mine.odd or theirs.odd) else precision
 
 
 @dataclass(frozen=True, slots=True)

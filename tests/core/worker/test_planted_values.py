@@ -124,6 +124,25 @@ def test_honest_rounding_is_never_blamed(name: str, dtype: torch.dtype) -> None:
         assert last_word(eager, compiled, values, measured + values.abs() * eps) is True
 
 
+def test_products_in_tf32_are_blamed_only_beyond_its_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    scale = torch.where(torch.arange(SIZE) % 2 == 0, 1.0, 1e-3).double()
+    reference = exact() * scale
+    # One algorithm is in float32 for the small columns, the other in TF32 for all.
+    eager = torch.where(scale < 1, rounded(reference, torch.float32, 1), rounded(reference, torch.float16, 1).float())
+    compiled = rounded(reference.float(), torch.float16, 2).float()
+    planted = compiled.clone()
+    planted[:, 3] *= 1.5
+    tail = (eager.double() + 20 * (compiled.double() - reference)).float()
+    others = compiled, planted, tail
+    assert [last_word(eager, other, reference) for other in others] == [False, False, False]
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_tf32_supported", lambda: True)
+    assert [last_word(eager, other, reference) for other in others] == [True, False, False]
+    # Eager without errors of that size did not multiply in TF32.
+    plain = rounded(reference, torch.float32, 1)
+    assert last_word(plain, compiled, reference) is False
+
+
 def test_the_words_say_what_is_wrong_beside_a_fill() -> None:
     eager = exact().float().masked_fill(HALF, -1e9)
     (found,) = compare_leaf("output", eager, torch.where(HALF, eager, eager * 1.5))
