@@ -25,6 +25,7 @@ from core.worker.results.verdict import (
     error_of,
     is_close_by_torch,
     judged,
+    precision_of,
     refused_by_torch,
     without_reference,
 )
@@ -144,7 +145,7 @@ class Judge:
         reference = self._reference_of(difference.what, eager, call)
         if reference is None:
             return without_reference(difference, *sides, Precision.of(eager[difference.what]))
-        precision = Precision.of(eager[difference.what])
+        precision = precision_of(eager[difference.what], sides[1], reference)
         with torch._C.DisableTorchFunctionSubclass():
             noise = self._noise_of(difference.what, precision.eps, reference, call)
             return judged(difference, *sides, reference, noise, precision)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch._dynamo.utils import same as same_by_torch
@@ -94,11 +95,11 @@ def judged(
     noise: Noise = lambda: None,
     precision: Precision | None = None,
 ) -> Difference:
-    """Return the verdict by a float64 reference; the precision is that of eager's dtype by default.
+    """Return the verdict by a float64 reference; the precision is eager's by default.
 
     Elements where eager lost its digits are judged apart from all others, so that they can't hide a wrong value.
     """
-    precision = _with_tf32(precision or Precision.of(eager), eager, compiled, reference)
+    precision = precision or precision_of(eager, compiled, reference)
     if not precision.eps:
         mine, theirs = distance(reference, eager), distance(reference, compiled)
         same = theirs.unequal <= _factor(eager.numel()) * mine.unequal
@@ -106,16 +107,24 @@ def judged(
     return _Verdict(difference, precision, wide(eager), wide(compiled), wide(reference), noise).decide()
 
 
-def _with_tf32(precision: Precision, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor) -> Precision:
-    """Return the precision with the tolerance of TF32, if eager itself shows errors of that size on such a device.
+def precision_of(eager: Any, compiled: torch.Tensor, reference: torch.Tensor) -> Precision:
+    """Return eager's precision: that of TF32 if eager itself shows errors of that size on a device that has it.
 
     A product in TF32 has other errors in each algorithm, row by row; in all, compiled's must be about eager's.
     """
-    if eager.dtype != torch.float32 or not (torch.cuda.is_initialized() and torch.cuda.is_tf32_supported()):
+    precision = Precision.of(eager)
+    if not (isinstance(eager, torch.Tensor) and eager.dtype == torch.float32 and _has_tf32()):
         return precision
     mine, theirs = distance(reference, eager), distance(reference, compiled)
     rounded = mine.error > precision.tolerance * mine.norm and theirs.error <= FACTOR * mine.error
-    return replace(precision, tolerance=BY_NORM_TF32) if rounded and not (mine.odd or theirs.odd) else precision
+    if not rounded or mine.odd or theirs.odd:
+        return precision
+    return replace(precision, tolerance=BY_NORM_TF32, eps=torch.finfo(torch.float16).eps)
+
+
+def _has_tf32() -> bool:
+    """Return True if the process uses a device with TF32; the query would initialize CUDA."""
+    return torch.cuda.is_initialized() and torch.cuda.is_tf32_supported()
 
 
 @dataclass(frozen=True, slots=True)
