@@ -26,7 +26,6 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from core.accelerator.builder import hinted
-from core.accelerator.compile_keys import CompileKeys
 from core.accelerator.library import runtime
 from core.accelerator.lowering import KERNELS, WHOLE, Support, op_name
 from core.accelerator.program.file import program_sections
@@ -41,7 +40,7 @@ from core.accelerator.program.program import (
     StorageKind,
     lives,
 )
-from core.accelerator.segment import CompiledSegment, SegmentModule, program_call
+from core.accelerator.segment import CompiledSegment, CompileKeys, SegmentModule, program_call
 from core.base.errors import JobError, ProgramError
 from core.base.machine import LoadWatch
 from core.base.words import exact

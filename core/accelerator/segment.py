@@ -1,4 +1,4 @@
-"""Execution of a segment: one program per set of sizes; torch is the fallback.
+"""Execution of a segment: one program per set of sizes; torch is the fallback. Names of compilations.
 
 Inputs are copied only if their layout differs from the plan. A Python extension module calls a program, or
 ctypes if the module cannot be built. Both check each input before taking its address, and store no state
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import get_num_threads
+from torch._guards import CompileContext
 from torch.fx import GraphModule
 
 from core.accelerator.builder import TORCH_DTYPES, Builder, Sizes
@@ -369,3 +370,28 @@ def is_as_planned(tensor: torch.Tensor, plan: InputPlan) -> bool:
         return False
     strides = zip(tensor.stride(), plan.strides, plan.sizes, strict=True)
     return 0 in plan.sizes or all(a == b or size == 1 for a, b, size in strides)
+
+
+class CompileKeys:
+    """Names of the compilations of one process.
+
+    torch counts its compile ids anew after a reset. A compilation is known by its context, which its backward shares.
+    """
+
+    def __init__(self) -> None:
+        self._contexts: dict[str, list[CompileContext]] = {}
+
+    def current(self) -> str:
+        """Return torch's compile id, such as `0/0`, and `0/0.2` for the second compilation with this id.
+
+        Empty outside a compilation.
+        """
+        context = CompileContext.try_get()
+        if context is None or context.compile_id is None:
+            return ""
+        name = str(context.compile_id)
+        known = self._contexts.setdefault(name, [])
+        if not any(other is context for other in known):
+            known.append(context)
+        place = next(index for index, other in enumerate(known) if other is context)
+        return f"{name}.{place + 1}" if place else name

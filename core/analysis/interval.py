@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.report import Load
@@ -77,11 +77,25 @@ class Interval:
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | None:
     """Return the median of above / below with bounds; None for too few pairs, or a time of 0 or less."""
+    return _bounded(above, below, ERROR, in_blocks)
+
+
+def independent_ratio(above: Sequence[float], below: Sequence[float], error: float) -> Interval | None:
+    """Return the same from pairs of separate processes, which need no blocks, at an error of its own."""
+    return _bounded(above, below, error, lambda logs: [[each] for each in logs])
+
+
+def _bounded(
+    above: Sequence[float],
+    below: Sequence[float],
+    error: float,
+    joined: Callable[[Sequence[float]], Sequence[Sequence[float]]],
+) -> Interval | None:
     if len(above) < LEAST_PAIRS or len(above) != len(below) or min(*above, *below) <= 0:
         return None
     logs = [math.log(numerator / denominator) for numerator, denominator in zip(above, below, strict=True)]
-    blocks = sorted(statistics.median(block) for block in in_blocks(logs))
-    rank = _rank(len(blocks))
+    blocks = sorted(statistics.median(block) for block in joined(logs))
+    rank = _rank(len(blocks), error)
     middle = statistics.median(blocks)
     return Interval(math.exp(blocks[rank - 1]), math.exp(middle), math.exp(blocks[-rank]))
 
@@ -96,10 +110,10 @@ def in_blocks(values: Sequence[float]) -> list[Sequence[float]]:
     return [values[start:end] for start, end in itertools.pairwise(edges)]
 
 
-def _rank(count: int) -> int:
-    """Return the largest r with P(fewer than r heads in `count` coin tosses) at most `ERROR` / 2."""
+def _rank(count: int, error: float) -> int:
+    """Return the largest r with P(fewer than r heads in `count` coin tosses) at most `error` / 2."""
     tail, rank = 0.0, 0
-    while tail + math.comb(count, rank) / 2**count <= ERROR / 2:
+    while tail + math.comb(count, rank) / 2**count <= error / 2:
         tail += math.comb(count, rank) / 2**count
         rank += 1
     return rank

@@ -25,12 +25,21 @@ from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 from core.sweep.model import BACKEND, Sweep, check_backends, parse_axes
-from core.sweep.presets import GOALS, PRESETS, SEARCH_S, Question, answer
+from core.sweep.presets import GOALS, PRESETS, SEARCH_S, Question, answer, search_plan
 from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.store import SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
-from core.views.printed import table_lines
-from core.views.sweep.view import answer_lines, ended_line, no_time_words, progress_words, resume_words, text_table
+from core.views.printed import as_text, table_lines
+from core.views.sweep.view import (
+    answer_lines,
+    ended_line,
+    no_time_words,
+    progress_words,
+    recipe,
+    recipe_diff,
+    resume_words,
+    text_table,
+)
 
 POLL_S = 0.5
 UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -62,13 +71,14 @@ def add_tune_command(command: argparse.ArgumentParser) -> None:
     add_job_options(command)
     add_node_options(command)
     command.add_argument("--goal", choices=tuple(GOALS), default="call", help="what to make faster or smaller (call)")
+    command.add_argument("--allow", choices=("precision",), help="try changes that lower the precision of results, too")
     command.add_argument(
         "--for",
         dest="budget_s",
         type=time_span_s,
         default=SEARCH_S,
         metavar="TIME",
-        help="seconds of the search, or a time such as 10m (10m); the proof comes after it",
+        help="seconds of the search and its proof, or a time such as 10m (10m)",
     )
     _add_output_options(command)
 
@@ -151,8 +161,12 @@ def _started_sweep(arguments: argparse.Namespace, sweeps: SweepRunner, environme
     if any(axis.field == BACKEND for axis in axes):
         check_backends(base, axes, environment().backends)
     budget_s = getattr(arguments, "budget_s", None)
-    preset = arguments.preset if budget_s is None else GOALS[arguments.goal].name
-    if preset:
+    preset = arguments.preset
+    if budget_s is not None:
+        preset = GOALS[arguments.goal].name
+        plan = search_plan(arguments.goal, base, environment(), arguments.allow == "precision")
+        base, axes = plan.base, plan.axes
+    elif preset:
         plan = PRESETS[preset].plan(base, environment())
         base, axes = plan.base, (*plan.axes, *axes)
     sweep = new_sweep(base, axes, preset or "", arguments.title)
@@ -202,13 +216,15 @@ def _print_sweep(
     rows = sweeps.rows(sweep)
     progress = sweeps.standing(sweep, rows)
     result = answer(Question(sweep, rows, environment))
+    diff = recipe_diff(sweeps.runner.store, result)
     if arguments.json:
-        extra = {"standing": progress, "answer": result}
+        extra = {"standing": progress, "answer": result, **({"diff": diff} if diff else {})}
         print(json.dumps({**as_json(sweep, rows), **msgspec.to_builtins(extra)}, indent=2))
     elif arguments.csv:
         sys.stdout.write(as_csv(sweep.axes, rows))
     else:
         print("\n".join(answer_lines(sweep, rows, result)))
+        print("".join(f"{line}\n" for line in as_text(recipe(result, diff))), end="")
         print("\n".join(table_lines(text_table(sweep, rows, result.columns))))
     return OK
 

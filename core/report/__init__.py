@@ -138,6 +138,9 @@ from core.report.run import (
     Difference,
     EntryPoint,
     How,
+    PiecewiseArtifact,
+    PiecewiseCompilation,
+    PiecewiseGraph,
     Problem,
     RemarkKind,
     RunError,
@@ -145,8 +148,8 @@ from core.report.run import (
     Setting,
     Source,
     SourceRemark,
+    VllmCall,
 )
-from core.report.vllm import PiecewiseArtifact, PiecewiseCompilation, PiecewiseGraph, VllmCall
 
 __all__ = [
     "NO_REASON",

@@ -55,8 +55,7 @@ from core.report.nodes import (
     UnchangedPasses,
 )
 from core.report.places import Frame, Module, Payload, Place
-from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source
-from core.report.vllm import VllmCall
+from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source, VllmCall
 
 Stage = Literal[
     "dynamo_output_graph",

@@ -9,6 +9,7 @@ An axis changes a field of the job. The fields are the options whose rows in `co
 | `inputs.A.D`, `batch` | the size of dimension D of input A, the batch size |
 | `code` | the model: a sample's name, a file on the server, or pasted code |
 | `rival` | the configuration that is timed against the job's own, in one process |
+| `repair.ID` | the model's code, by a repair of `core.analysis.repairs` in a step of its own |
 | `variant` | several of these fields at once |
 
 Axes as text: `backend=eager,inductor`, `inputs.0.0=1,2,4,…,512`, `calls=f32[8] | f32[16]; f32[8]`.
@@ -49,6 +50,7 @@ AxisValue = FieldValue | dict[str, FieldValue]
 BACKEND = "backend"
 TRAINING = "training"
 OPTIONS, DYNAMO, INPUTS, CODE, VARIANT, RIVAL = "options.", "dynamo.", "inputs.", "code", "variant", "rival"
+REPAIR = "repair."
 ELLIPSIS = ("…", "...")
 MAX_AXIS_CHARS = 20_000  #: limit: an axis of a sweep, as text
 
@@ -204,7 +206,7 @@ def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
 def is_field(field: str) -> bool:
     """Return True if `field` is a field of the job that an axis can change."""
     return field in (*AXES, BATCH, CODE, VARIANT, RIVAL) or any(
-        field.startswith(prefix) and field != prefix for prefix in (OPTIONS, DYNAMO, INPUTS)
+        field.startswith(prefix) and field != prefix for prefix in (OPTIONS, DYNAMO, INPUTS, REPAIR)
     )
 
 
@@ -242,6 +244,8 @@ def _changer(field: str) -> Callable[[CompileJob, str, Any], CompileJob]:
         return _inductor
     if field.startswith(DYNAMO):
         return _dynamo
+    if field.startswith(REPAIR):
+        return _repair
     changer = {BACKEND: _backend, TRAINING: _training, CODE: _code, VARIANT: _variant, RIVAL: _rival}.get(field)
     return changer or (_value if field in AXES else _sizes)
 
@@ -271,6 +275,11 @@ def _training(job: CompileJob, _: str, value: Any) -> CompileJob:
 
 def _dynamo(job: CompileJob, field: str, value: Any) -> CompileJob:
     return with_values(job, {"conditions.dynamo": {**(job.conditions.dynamo or {}), field.removeprefix(DYNAMO): value}})
+
+
+def _repair(job: CompileJob, field: str, value: Any) -> CompileJob:
+    steps = ((field.removeprefix(REPAIR),),) if value else ()
+    return replace(job, repairs=(*job.repairs, *steps))
 
 
 def _sizes(job: CompileJob, field: str, value: Any) -> CompileJob:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number_is_symbolic, size_advice
-from core.analysis.repairs import calls, choices, recompiles, source
+from core.analysis.repairs import calls, choices, recompiles, settings, source
 from core.analysis.repairs.choices import number_at
 from core.analysis.repairs.source import (
     CodeFix,
@@ -58,6 +58,13 @@ RULES: dict[str, Rule] = {
     "pad_list": recompiles.pad_list,
     "one_dtype": recompiles.one_dtype,
     "one_grad": recompiles.one_grad,
+    "own_call": settings.own_call,
+    "compile_with": settings.compile_with,
+    "set_config": settings.set_config,
+    "set_threads": settings.set_threads,
+    "matmul_precision": settings.matmul_precision,
+    "channels_last": settings.channels_last,
+    "compile_layers_once": settings.compile_layers_once,
 }
 
 # Id in torch's registry of graph breaks → its rules, best first; LOG stands for the rules of a print or log call, which

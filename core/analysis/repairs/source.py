@@ -83,6 +83,10 @@ class UserCode:
         """Return the offset of a line's first character."""
         return self._starts[line - 1]
 
+    def line_end(self, node: ast.stmt) -> int:
+        """Return the offset behind the last line of a statement."""
+        return min(self._starts[node.end_lineno or node.lineno], len(self.text))
+
     def says(self, node: ast.expr | ast.stmt) -> str:
         """Return a node's text."""
         return self.text[self.start(node) : self.end(node)]

@@ -8,7 +8,7 @@ from core.base.words import number
 from core.sweep.model import Sweep
 from core.sweep.presets.conditions import CALLS, DTYPE, MEMORY, NUMERICS, THREADS, TRAINING
 from core.sweep.presets.failures import LADDER, MITIGATIONS_PRESET
-from core.sweep.presets.faster import FASTER, GOALS, SEARCH_S, SMALLER, SOONER
+from core.sweep.presets.faster import FASTER, GOALS, SEARCH_S, SMALLER, SOONER, search_plan
 from core.sweep.presets.modes import BACKENDS, MODES_PRESET, STANCES_PRESET
 from core.sweep.presets.preset import (
     OWN,
@@ -41,6 +41,7 @@ __all__ = [
     "answer",
     "preset_of",
     "reason",
+    "search_plan",
 ]
 
 PRESETS = {

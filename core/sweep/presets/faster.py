@@ -1,23 +1,36 @@
 """Presets that look for changes that make a job faster, and prove them.
 
 The sweep grows as a race. A change is a setting of `torch.compile`, of Dynamo or of torch. None changes results beyond
-those of the default settings: a run with other results is out of the race. Lower precision is not among the changes.
+those of the default settings: a run with other results is out of the race. Lower precision is tried only if allowed.
+The pairs that prove a recipe run a copy of the model's file into which the changes are written.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from core.analysis.interval import Interval
 from core.base.errors import JobError
 from core.base.machine import Environment
-from core.base.words import duration_s, number
+from core.base.words import bytes_, duration_s, number
 from core.job import CompileJob
+from core.job.prepared import prepared
 from core.job.text import compile_options_as_text
-from core.sweep.model import DYNAMO, OPTIONS, RIVAL, VARIANT, Axis, AxisValue, FieldValue, Sweep, applied
+from core.sweep.model import REPAIR, RIVAL, VARIANT, Axis, AxisValue, FieldValue, Sweep, applied
+from core.sweep.presets.changes import (
+    COMPILED,
+    COSTS,
+    MEASURED,
+    Goal,
+    changes_for,
+    code_of,
+    in_file,
+    is_everywhere,
+    lowers_precision,
+)
 from core.sweep.presets.preset import (
     WAITS,
     Answer,
@@ -25,120 +38,72 @@ from core.sweep.presets.preset import (
     Preset,
     Question,
     RecipeFact,
+    TriedFact,
     broken,
     interval_words,
     listed,
     reason,
+    slower,
 )
-from core.sweep.presets.race import (
-    CHANGES,
-    PAIRS,
-    UNCHANGED,
-    Finish,
-    Goal,
-    Heat,
-    Race,
-    TriedChange,
-    equal_code,
-    heat_of,
-    unchanged,
-)
+from core.sweep.presets.race import LOOKS, UNCHANGED, Finish, Heat, Race, equal_code, heat_of, unchanged
 from core.sweep.store import SweepRow
 
+INDUCTOR = "inductor"
+Fields = dict[str, FieldValue]
 NAMES: Mapping[Goal, str] = {"call": "a call", "first-call": "the first call", "memory": "the peak memory"}
 GAINS: Mapping[Goal, str] = {"call": "faster", "first-call": "faster", "memory": "smaller"}
 LOSSES: Mapping[Goal, str] = {"call": "slower", "first-call": "slower", "memory": "larger"}
 # Seconds of a search, unless the user gives other ones.
 SEARCH_S = 600.0
-PREFIXES = {"inductor": OPTIONS, "dynamo": DYNAMO}
 # Bounds of a single value around its middle, as a factor: what a first call differs by from run to run.
 SPREAD = {"first-call": 1.1, "memory": 1.0}
-
-
-# Settings of a goal's runs: what each of them measures.
-MEASURED: Mapping[Goal, Mapping[str, FieldValue]] = {
-    "call": {"measure": True},
-    "first-call": {"measure": False, "caches": "cold"},
-    "memory": {"measure": False, "memory": True},
-}
 NOISE = "the default against itself: noise"
-COMPILED: Mapping[str, FieldValue] = {"measure": False}
+SAME = ("same", "other strides")
 
 
-def changes_for(base: CompileJob, environment: Environment, goal: Goal) -> dict[str, dict[str, FieldValue]]:
-    """Return the fields of each change that this torch can take, and that the job does not set."""
-    applying = {name: change for name, change in CHANGES.items() if change.applies(goal, base)}
-    fields = {name: _fields(change, base, environment) for name, change in applying.items()}
-    return {name: values for name, values in fields.items() if values and _is_new(values, base, environment)}
-
-
-def _fields(change: TriedChange, base: CompileJob, environment: Environment) -> dict[str, FieldValue]:
-    """Return the fields of a change; empty if it has no effect on this machine.
-
-    Torch takes options or a mode: an option takes the options of the job's mode with it.
-    """
-    fields = dict(change.fields)
-    if isinstance(threads := fields.get("threads"), int):
-        threads = threads or environment.cpus // 2
-        is_new = threads < (base.conditions.threads or environment.cpus) and (threads > 1 or fields["threads"] == 1)
-        return {"threads": threads} if is_new else {}
-    if base.compile.mode and any(field.startswith(OPTIONS) for field in fields):
-        of_mode = environment.modes.get(base.compile.mode, {})
-        return {"mode": None, **{f"{OPTIONS}{name}": value for name, value in of_mode.items()}, **fields}
-    return fields
-
-
-def _is_new(fields: Mapping[str, FieldValue], base: CompileJob, environment: Environment) -> bool:
-    """Return True if torch has these options, and the job another value of one of them."""
-    known = {f"{PREFIXES[each.module]}{each.name}": each.value for each in environment.options}
-    own: dict[str, object] = {f"{OPTIONS}{name}": value for name, value in (base.compile.options or {}).items()}
-    own |= {f"{DYNAMO}{name}": value for name, value in (base.conditions.dynamo or {}).items()}
-    options = [field for field in fields if field.startswith((OPTIONS, DYNAMO))]
-    if known and any(field not in known for field in options):
-        return False
-    before = {field: repr(own[field]) if field in own else known.get(field) for field in options}
-    before |= {field: repr(getattr(base.compile, field, None)) for field in fields if field not in before}
-    return any(before[field] != repr(value) for field, value in fields.items())
-
-
-def plan(goal: Goal, base: CompileJob, environment: Environment) -> Plan:
-    """Return a plan with the unchanged job, and a cell for each change alone."""
+def search_plan(goal: Goal, base: CompileJob, environment: Environment, allows_precision: bool = False) -> Plan:
+    """Return a plan with the unchanged job, and a cell for each change alone; raises JobError."""
     if base.model.is_script:
         raise JobError("model", "the calls of a script are not timed: name its model, as FILE.py:NAME")
-    plain = replace(base, target="", rival=None, profile=False, bisect=False)
+    if base.compile.backend != INDUCTOR:
+        raise JobError("backend", f"only settings of {INDUCTOR} are known, none of `{base.compile.backend}`")
+    settled, _ = prepared(replace(base, target="", rival=None, profile=False, bisect=False))
+    plain = settled.leaving_to_file()
     for field, value in MEASURED[goal].items():
         plain = applied(plain, field, value)
     first = unchanged(goal == "call")
-    changes = changes_for(plain, environment, goal)
+    changes = changes_for(plain, environment, goal, allows_precision)
     fields = tuple(_fields_of(goal, plain, heat, changes) for heat in (first, *(Heat((name,)) for name in changes)))
     return Plan(plain, (Axis(VARIANT, fields, (first.label, *changes)),))
 
 
-def _fields_of(
-    goal: Goal, base: CompileJob, heat: Heat, changes: Mapping[str, Mapping[str, FieldValue]]
-) -> dict[str, FieldValue]:
+def _fields_of(goal: Goal, base: CompileJob, heat: Heat, changes: Mapping[str, Fields]) -> Fields:
     """Return the fields of a heat's cell; a timed heat has the unchanged job beside it."""
     fields = {field: value for name in heat.changes for field, value in changes[name].items()}
-    if goal != "call" or heat.stage == "pair":
+    if heat.stage == "pair":
+        return {**in_file(base, fields), **(COSTS if heat.pair % LOOKS[-1] == 1 else {})}
+    if goal != "call":
         return fields
     if heat.stage == "compiled":
         return {**fields, **COMPILED}
-    return fields if _is_everywhere(heat) else {**fields, RIVAL: compile_options_as_text(base.compile)}
+    return fields if _is_apart(heat, changes) else {**fields, RIVAL: compile_options_as_text(base.compile)}
 
 
-def _is_everywhere(heat: Heat) -> bool:
-    return any(CHANGES[name].everywhere for name in heat.changes if name in CHANGES)
+def _is_apart(heat: Heat, changes: Mapping[str, Fields]) -> bool:
+    """Return True if the unchanged job cannot be timed beside a heat: file and settings are shared."""
+    is_of_file = any(field.startswith(REPAIR) for name in heat.changes for field in changes.get(name, ()))
+    return is_of_file or is_everywhere(heat.changes)
 
 
 def race_of(goal: Goal, question: Question) -> Race:
     """Return the race so far, from the rows of the sweep."""
     sweep, by_heat = question.sweep, {heat_of(row.at[0]): row for row in question.rows if row.settled}
-    first = by_heat.get(unchanged(goal == "call"))
-    finished = {heat: _finish(goal, heat, row, first) for heat, row in by_heat.items()}
-    return Race(tuple(_changes_of(sweep)), finished, goal == "call", sweep.budget_s)
+    first, changes = by_heat.get(unchanged(goal == "call")), _changes_of(sweep)
+    finished = {heat: _finish(goal, heat, row, first, changes) for heat, row in by_heat.items()}
+    return Race(tuple(changes), finished, goal == "call", sweep.budget_s)
 
 
-def _changes_of(sweep: Sweep) -> dict[str, dict[str, FieldValue]]:
+def _changes_of(sweep: Sweep) -> dict[str, Fields]:
     """Return the fields of each change, from the cells with one change."""
     axis = sweep.axes[0]
     heats = [(heat_of(label), value) for label, value in zip(axis.named(), axis.values, strict=True)]
@@ -149,14 +114,19 @@ def _changes_of(sweep: Sweep) -> dict[str, dict[str, FieldValue]]:
     }
 
 
-def _finish(goal: Goal, heat: Heat, row: SweepRow, first: SweepRow | None) -> Finish:
-    value = _value(goal, row)
-    beside = goal == "call" and not _is_everywhere(heat)
+def _finish(goal: Goal, heat: Heat, row: SweepRow, first: SweepRow | None, changes: Mapping[str, Fields]) -> Finish:
+    value = row.compiled_quartiles_s[0] if heat.stage == "pair" and row.compiled_quartiles_s else _value(goal, row)
+    beside = goal == "call" and not _is_apart(heat, changes)
     gain = row.against if beside else _gain(goal, first, row) if heat.stage != "pair" else None
     # Settings of the whole process change more than the generated code, such as guards.
-    code = "" if _is_everywhere(heat) else row.code
-    is_same = first is None or row.results == first.results
+    code = "" if is_everywhere(heat.changes) else row.code
+    is_same = first is None or row.results == first.results or _is_as_good(heat, row, first)
     return Finish(row.state == "done", code, is_same, gain, value, row.took_s or 0.0)
+
+
+def _is_as_good(heat: Heat, row: SweepRow, first: SweepRow) -> bool:
+    """Return True if only strides differ, or if the user allowed the lower precision of a heat."""
+    return lowers_precision(heat.changes) or {row.results, first.results} <= {*SAME}
 
 
 def _gain(goal: Goal, first: SweepRow | None, row: SweepRow) -> Interval | None:
@@ -196,12 +166,12 @@ def answer(goal: Goal, question: Question) -> Answer:
     recipe = _recipe(goal, question, race)
     return Answer(
         sentence=_sentence(goal, question, race, recipe),
-        notes=_notes(goal, race, recipe),
+        notes=_notes(goal, question, race, recipe),
         columns={
             "gain": tuple(_gain_words(race, row) for row in question.rows),
             "what came of it": tuple(_outcome(goal, race, row) for row in question.rows),
         },
-        facts=(recipe,) if recipe else (),
+        facts=(*((recipe,) if recipe else ()), *_tried(goal, question, race)),
         code=recipe.code if recipe else "",
     )
 
@@ -212,12 +182,34 @@ def _recipe(goal: Goal, question: Question, race: Race) -> RecipeFact | None:
         gain = race.proof(changes)
         if gain is None:
             continue
-        fields = _fields_of(goal, question.sweep.base, Heat(changes, "pair"), _changes_of(question.sweep))
-        job = applied(question.sweep.base, VARIANT, fields)
+        tried = _changes_of(question.sweep)
+        fields = {field: value for name in changes for field, value in tried[name].items()}
         rows = {heat_of(row.at[0]): row for row in question.rows if row.state == "done"}
         before, after = ([rows[heat] for heat in race.heats_of_pairs(changes, side)] for side in ((), changes))
-        return RecipeFact(changes, _code(job), gain, PAIRS, (_first_call_s(before), _first_call_s(after)))
+        return RecipeFact(
+            changes,
+            code_of(applied(question.sweep.base, VARIANT, fields)),
+            gain,
+            len(before),
+            (_first_call_s(before), _first_call_s(after)),
+            (before[0].compiled_peak_bytes, after[0].compiled_peak_bytes),
+            after[0].numerics_words,
+            after[0].results,
+            after[0].run,
+        )
     return None
+
+
+def _tried(goal: Goal, question: Question, race: Race) -> Iterator[TriedFact]:
+    """Yield what came of each change alone, by its last run."""
+    rows = {heat_of(row.at[0]): row for row in question.rows if heat_of(row.at[0]).stage != "pair"}
+    for name in race.changes:
+        heat = next(each for each in (Heat((name,), "timed"), Heat((name,))) if each in rows)
+        finish = race.finished.get(heat)
+        if finish is not None:
+            gain = finish.gain if heat.stage == "timed" or not race.timed else None
+            untimed = "not timed, for want of time" if name in race.untimed() else ""
+            yield TriedFact(name, gain, untimed or _outcome(goal, race, rows[heat]))
 
 
 def _first_call_s(rows: Sequence[SweepRow]) -> float | None:
@@ -225,16 +217,9 @@ def _first_call_s(rows: Sequence[SweepRow]) -> float | None:
     return statistics.median(seconds) if seconds else None
 
 
-def _code(job: CompileJob) -> str:
-    """Return the code of a job's settings: the call of torch.compile, and the settings before it."""
-    lines = [f"torch._dynamo.config.{name} = {value!r}" for name, value in (job.conditions.dynamo or {}).items()]
-    lines += [f"torch.set_num_threads({job.conditions.threads})"] if job.conditions.threads else []
-    return "\n".join([*lines, f"model = {job.compile.as_call()}"])
-
-
 def _sentence(goal: Goal, question: Question, race: Race, recipe: RecipeFact | None) -> str:
     if recipe is not None:
-        pairs = f"in {number(PAIRS)} pairs of fresh processes"
+        pairs = f"in {number(recipe.pairs)} pairs of fresh processes"
         return f"With {listed(recipe.changes)}, {NAMES[goal]} is {interval_words(recipe.gain)} {GAINS[goal]}, {pairs}."
     goes_on = race.next_heats() or any(row.state in WAITS for row in question.rows)
     if race.finished and not goes_on:
@@ -244,13 +229,22 @@ def _sentence(goal: Goal, question: Question, race: Race, recipe: RecipeFact | N
     return f"Best so far, not proven: {listed(best)}, {interval_words(race.measured()[best])}." if best else ""
 
 
-def _notes(goal: Goal, race: Race, recipe: RecipeFact | None) -> tuple[str, ...]:
+def _notes(goal: Goal, question: Question, race: Race, recipe: RecipeFact | None) -> tuple[str, ...]:
     """Return what the recipe costs, and the candidates that did not hold."""
     notes = []
     if recipe is not None:
         before_s, after_s = recipe.first_call_s
         if goal != "first-call" and before_s is not None and after_s is not None:
             notes.append(f"Its first call takes {duration_s(after_s)}, and {duration_s(before_s)} by default.")
+        before_bytes, after_bytes = recipe.peak_bytes
+        if goal != "memory" and before_bytes is not None and after_bytes is not None:
+            notes.append(f"Its peak memory is {bytes_(after_bytes)}, and {bytes_(before_bytes)} by default.")
+        strides = ", with other strides" if recipe.results == "other strides" else ""
+        is_same = recipe.results in SAME
+        notes.append(f"Its results {f'are those of eager{strides}' if is_same else 'differ from those of eager'}.")
+        notes += [f"Against float64: {recipe.accuracy}."] if recipe.accuracy else []
+    else:
+        notes += _eager_words(goal, question)
     if race.untimed():
         notes.append(f"Not timed, for want of time: {listed(race.untimed())}.")
     for changes in race.candidates():
@@ -258,6 +252,13 @@ def _notes(goal: Goal, race: Race, recipe: RecipeFact | None) -> tuple[str, ...]
         if gain is not None and race.proof(changes) is None:
             notes.append(f"{listed(changes)} did not hold in pairs of fresh processes: {interval_words(gain)}.")
     return tuple(notes)
+
+
+def _eager_words(goal: Goal, question: Question) -> Iterator[str]:
+    """Yield how much faster a call is without torch.compile."""
+    row = next((row for row in question.rows if heat_of(row.at[0]) == unchanged(True)), None)
+    if goal == "call" and row is not None and slower(row) and row.ratio is not None:
+        yield f"Without torch.compile, a call is {interval_words(row.ratio.inverse())} faster."
 
 
 def _gain_words(race: Race, row: SweepRow) -> str:
@@ -288,7 +289,7 @@ def _outcome(goal: Goal, race: Race, row: SweepRow) -> str:
 
 
 def _preset(name: str, title: str, question: str, goal: Goal) -> Preset:
-    return Preset(name, title, question, partial(plan, goal), partial(answer, goal), more=partial(more, goal))
+    return Preset(name, title, question, partial(search_plan, goal), partial(answer, goal), more=partial(more, goal))
 
 
 FASTER = _preset("faster", "Faster calls", "Which settings make a call faster, and does it hold?", "call")

@@ -262,7 +262,8 @@ class RecipeFact:
     """Changes that are proven to help, and the code that sets them.
 
     `gain` is the default's value over theirs, from `pairs` pairs of fresh processes. `first_call_s` are the median
-    seconds of the first call, by default and with the changes; None if not measured.
+    seconds of the first call, `peak_bytes` the peak memory, by default and with the changes; None if not measured.
+    `accuracy` is the comparison with float64, `results` that with eager. `run` ran the model's file with the changes.
     """
 
     changes: tuple[str, ...]
@@ -270,6 +271,19 @@ class RecipeFact:
     gain: Interval
     pairs: int
     first_call_s: tuple[float | None, float | None]
+    peak_bytes: tuple[int | None, int | None] = (None, None)
+    accuracy: str = ""
+    results: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedFact:
+    """A change that was tried alone: its gain, None if it was not timed, and what came of it."""
+
+    change: str
+    gain: Interval | None
+    outcome: str
 
 
 Fact = (
@@ -285,6 +299,7 @@ Fact = (
     | ResultFact
     | RungFact
     | RecipeFact
+    | TriedFact
 )
 
 

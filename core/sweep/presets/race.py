@@ -4,7 +4,7 @@ A heat is a run with some changes. Each change is first compiled alone. Changes 
 whose generated code another change has too, end here. The others are timed against the unchanged job, by turns in one
 process. The best is then joined with each other winner, as long as a joined heat gains more. At last, the best heat and
 the unchanged job are timed in pairs of fresh processes: they take no part in choosing, so luck in the race does not
-count.
+count. An unclear gain gets more pairs; the interval allows for each look at the pairs of each set.
 
 The next heats depend on the finished heats alone, so a race can be resumed.
 """
@@ -18,66 +18,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.interval import LEAST_PAIRS, RELEVANT, Interval, median_ratio
-from core.job import CompileJob
-from core.sweep.model import FieldValue
+from core.analysis.interval import LEAST_PAIRS, RELEVANT, Interval, independent_ratio
+from core.sweep.presets.changes import CHANGES
 
-Goal = Literal["call", "first-call", "memory"]
 Stage = Literal["compiled", "timed", "pair"]
 PAIRS = LEAST_PAIRS
+# Pairs after which a gain is looked at: an unclear gain gets more pairs while time is left.
+LOOKS = (PAIRS, 2 * PAIRS, 3 * PAIRS)
 MOST_PROVEN = 2  #: sets of changes of a recipe that are proven, if the first does not hold
+# For all looks at all of these sets together.
+ERROR = 0.05
+# Most of the time that the proof takes from the search.
+PROOF_SHARE = 0.5
 # Sets from which the search goes on, the best first.
 BEAM = 2
 MOST_CHANGES = 5  #: changes of a recipe
 UNCHANGED = "default"
 AND, OF = " + ", ", "
 LABEL = re.compile(r"(?P<changes>.+?)(?:, (?P<stage>timed|pair)(?: (?P<number>\d+))?)?")
-
-
-@dataclass(frozen=True, slots=True)
-class TriedChange:
-    """A change: fields of the job as in a variant, the goals that it may serve, and its jobs.
-
-    `everywhere` is True if it acts on the whole process, so that the unchanged job cannot be timed beside it.
-    """
-
-    fields: Mapping[str, FieldValue]
-    goals: tuple[Goal, ...] = ("call",)
-    device: Literal["", "cpu", "cuda"] = ""
-    inference: bool = False
-    everywhere: bool = False
-
-    def applies(self, goal: Goal, job: CompileJob) -> bool:
-        """Return True if it can serve the goal on the job's device."""
-        on_device = not self.device or job.device.startswith(self.device)
-        return goal in self.goals and on_device and not (self.inference and job.training)
-
-
-# Likeliest first: what does not fit into the time is not tried.
-CHANGES: Mapping[str, TriedChange] = {
-    "freezing": TriedChange({"options.freezing": True}, inference=True),
-    "max-autotune": TriedChange({"options.max_autotune": True}),
-    "CUDA graphs": TriedChange({"options.triton.cudagraphs": True}, device="cuda"),
-    "cpp wrapper": TriedChange({"options.cpp_wrapper": True}, goals=("call", "first-call")),
-    "coordinate descent": TriedChange({"options.coordinate_descent_tuning": True}, device="cuda"),
-    "half of the threads": TriedChange({"threads": 0}, device="cpu", everywhere=True),
-    "1 thread": TriedChange({"threads": 1}, device="cpu", everywhere=True),
-    "larger loops in a thread": TriedChange({"options.cpp.min_chunk_size": 4096}, device="cpu"),
-    "no split reductions": TriedChange({"options.split_reductions": False}, goals=("call", "memory")),
-    "aggressive fusion": TriedChange({"options.aggressive_fusion": True}, device="cuda"),
-    "combo kernels": TriedChange({"options.combo_kernels": True}, device="cuda"),
-    "no layout optimization": TriedChange({"options.layout_optimization": False}, goals=("call", "memory")),
-    "1x1 convolutions as matmul": TriedChange({"options.conv_1x1_as_mm": True}),
-    "modules not inlined": TriedChange(
-        {"dynamo.inline_inbuilt_nn_modules": False}, ("call", "first-call"), everywhere=True
-    ),
-    "no pattern matcher": TriedChange({"options.pattern_matcher": False}, goals=("first-call",)),
-    "static shapes": TriedChange({"dynamic": False}, ("first-call",)),
-    "dynamic shapes": TriedChange({"dynamic": True}, ("first-call",)),
-    "no epilogue fusion": TriedChange({"options.epilogue_fusion": False}, goals=("first-call",)),
-    "memory planning": TriedChange({"options.memory_planning": True}, goals=("memory",)),
-    "small fusions": TriedChange({"options.max_fusion_size": 8}, goals=("memory", "first-call")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +71,8 @@ class Finish:
 
     `code` is the digest of the generated code, empty if there is none. `same` is False if the results are not the
     unchanged job's. `gain` is the unchanged job's value over this one's, such as seconds per call; None if not
-    measured. `value` is the measured value, and `took_s` the run's whole time.
+    measured. `value` is the measured value: of the calls of a pair the lower quartile, since other processes disturb it
+    least. `took_s` is the run's whole time.
     """
 
     ok: bool
@@ -134,7 +93,7 @@ class Race:
     """A race so far: the finished heats, and the changes in their order.
 
     `timed` is False for a goal that each compiled heat already measures. `budget_s` are the seconds for the runs of the
-    search, None without a limit; the pairs come after it.
+    search and of the pairs, None without a limit. The first pairs come even if no time is left.
     """
 
     changes: tuple[str, ...]
@@ -170,8 +129,13 @@ class Race:
             return waiting
         # The first run also starts torch's compilers, so it says little of the next.
         each_s = statistics.median([finish.took_s for finish in self.finished.values()])
-        left_s = self.budget_s - sum(finish.took_s for finish in self.finished.values())
+        proof_s = min(2 * PAIRS * each_s, PROOF_SHARE * self.budget_s)
+        left_s = self.budget_s - proof_s - self._spent_s
         return waiting[: max(0, math.floor(left_s / each_s))] if each_s else waiting
+
+    @property
+    def _spent_s(self) -> float:
+        return sum(finish.took_s for finish in self.finished.values())
 
     def untimed(self) -> tuple[str, ...]:
         """Return the changes that were to be timed and were not, since the time was up."""
@@ -228,12 +192,19 @@ class Race:
 
     def _next_pairs(self) -> tuple[Heat, ...]:
         for changes in self.candidates():
-            waiting = self._not_run(self._pairs_of(changes))
-            if waiting:
-                return tuple(waiting)
+            for count in LOOKS:
+                waiting = self._not_run(self._pairs_of(changes, count))
+                if waiting and (count == PAIRS or self._may_look_again(changes)):
+                    return tuple(waiting)
             if self.proof(changes) is not None:
                 return ()
         return ()
+
+    def _may_look_again(self, changes: tuple[str, ...]) -> bool:
+        """Return True if more pairs may still show a gain, and there is time for them."""
+        gain = self.pairs(changes)
+        has_time = self.budget_s is None or self._spent_s < self.budget_s
+        return gain is not None and self.proof(changes) is None and gain.middle >= RELEVANT and has_time
 
     def candidates(self) -> list[tuple[str, ...]]:
         """Return the sets of changes to prove, the best first."""
@@ -241,12 +212,12 @@ class Race:
 
     def numbers(self, changes: tuple[str, ...]) -> range:
         """Return the numbers of the pairs of a candidate: each has its own."""
-        first = self.candidates().index(changes) * PAIRS + 1
-        return range(first, first + PAIRS)
+        first = self.candidates().index(changes) * LOOKS[-1] + 1
+        return range(first, first + LOOKS[-1])
 
-    def _pairs_of(self, changes: tuple[str, ...]) -> Iterator[Heat]:
-        """Yield the heats of all pairs; each pair begins with the other side than the one before it."""
-        for number in self.numbers(changes):
+    def _pairs_of(self, changes: tuple[str, ...], count: int) -> Iterator[Heat]:
+        """Yield the heats of `count` pairs; each pair begins with the other side than the one before it."""
+        for number in self.numbers(changes)[:count]:
             both = Heat((), "pair", number), Heat(changes, "pair", number)
             yield from both if number % 2 else reversed(both)
 
@@ -265,7 +236,7 @@ class Race:
         before, after = (
             [self.finished[heat].value or 0.0 for heat in self.heats_of_pairs(changes, side)] for side in ((), changes)
         )
-        return median_ratio(before, after)
+        return independent_ratio(before, after, ERROR / (len(LOOKS) * MOST_PROVEN))
 
     def proof(self, changes: tuple[str, ...]) -> Interval | None:
         """Return the gain in pairs of fresh processes; None if it is not clear, or was not measured."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from core.base import words as fmt
+from core.base.errors import StoreError
+from core.base.files import read
 from core.base.machine import Environment
+from core.code.diff import diff_texts
+from core.job import MAX_CODE_BYTES
+from core.runs.store import Store
 from core.sweep.model import VARIANT, Axis, Sweep
 from core.sweep.presets import Answer, BreakEven, Crossover, Question, answer, preset_of, reason
-from core.sweep.presets.preset import label, listed, seconds, speed_words
+from core.sweep.presets.preset import RecipeFact, TriedFact, interval_words, label, listed, seconds, speed_words
 from core.sweep.store import SweepRow
 from core.sweep.table import SweepStanding, as_csv, as_json
-from core.views.blocks import TextTable
+from core.views.blocks import Code, Column, Heading, Listing, PageBlock, Table, Text, TextTable, spans
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, prose
 from core.views.progress import at_words, reached_words
 from core.views.speedup import ratio_words
@@ -52,11 +58,48 @@ def sweep_title(sweep: Sweep, rows: Sequence[SweepRow], result: Answer) -> str:
     return title(first_parts(result.sentence.removesuffix(".").split("; "), "; ") or preset_of(sweep).question)
 
 
+def recipe(result: Answer, diff: str) -> Iterator[PageBlock]:
+    """Yield the diff of a proven recipe, its changes, and those that did not help."""
+    proven = next((fact for fact in result.facts if isinstance(fact, RecipeFact)), None)
+    tried = [fact for fact in result.facts if isinstance(fact, TriedFact)]
+    parts = [fact for fact in tried if proven is not None and fact.change in proven.changes]
+    if proven is not None:
+        yield Listing("Diff of your file", Code(diff, "diff"), is_open=True) if diff else Text(spans(NO_DIFF), "note")
+        yield Listing("The settings as code", Code(proven.code), is_open=not diff)
+        yield Table("recipe", TRIED[:2], parts)
+    others = [fact for fact in tried if fact not in parts and fact.outcome]
+    if others:
+        yield Heading("Not in it" if proven is not None else "Tried so far", TRIED_HELP)
+        yield Table("tried", TRIED, others)
+
+
+def recipe_diff(store: Store, result: Answer) -> str:
+    """Return the change of a model's file that a proven recipe makes, as it was run; empty without one."""
+    run_id = next((fact.run for fact in result.facts if isinstance(fact, RecipeFact)), "")
+    with contextlib.suppress(StoreError, OSError):
+        run = store.open(run_id) if run_id else None
+        job = run.job() if run is not None else None
+        if run is not None and job is not None and job.repairs:
+            before = read(run.original_path, MAX_CODE_BYTES).decode("utf-8", "replace")
+            name = job.model.value.rpartition("/")[2] if job.model.kind == "file" else f"{job.model.name}.py"
+            return diff_texts(before, run.code(), f"a/{name}", f"b/{name}").text
+    return ""
+
+
+NO_DIFF = "The settings cannot be written into the file; set them as the code says."
+TRIED_HELP = "Each change alone against the default settings, in the search. What holds is proven in pairs afterwards."
+TRIED: tuple[Column[TriedFact], ...] = (
+    Column("change", lambda fact: fact.change),
+    Column("alone", lambda fact: fact.gain and interval_words(fact.gain), help="Gain in the search", optional=True),
+    Column("what came of it", lambda fact: fact.outcome),
+)
+
+
 def answer_lines(sweep: Sweep, rows: Sequence[SweepRow], result: Answer) -> tuple[str, ...]:
-    """Return the title of a sweep, the whole answer if that is longer, its notes, and its code."""
+    """Return the title of a sweep, the whole answer if that is longer, and its notes."""
     first = sweep_title(sweep, rows, result)
     whole = [result.sentence] if result.sentence not in ("", first) else []
-    return (first, *whole, *result.notes, *result.code.splitlines())
+    return (first, *whole, *result.notes)
 
 
 @dataclass(frozen=True)
@@ -97,10 +140,14 @@ class SweepView:
         part = "All" if progress.failed == progress.total else f"{fmt.number(progress.failed)} of"
         return f"{part} {fmt.count(progress.total, 'cell')} failed: {reason(first) or first.state}"
 
+    def recipe(self, store: Store) -> Iterator[PageBlock]:
+        """Yield the proven recipe, with the diff of the file that ran, and what did not help."""
+        return recipe(self.answer, recipe_diff(store, self.answer))
+
     @property
     def notes(self) -> tuple[str, ...]:
         """The whole answer if the title is a part of it, and its notes."""
-        lines = answer_lines(self.sweep, self.rows, replace(self.answer, code=""))[1:]
+        lines = answer_lines(self.sweep, self.rows, self.answer)[1:]
         return tuple(prose(note, LONGEST_TEXT) for note in lines)
 
     @property

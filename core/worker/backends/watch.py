@@ -23,7 +23,7 @@ from torch._dynamo.exc import RestartAnalysis
 from torch.fx import GraphModule, Node
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
-from core.accelerator.compile_keys import CompileKeys
+from core.accelerator.segment import CompileKeys
 from core.base.words import count, number
 from core.report import BackendNode, Execution, Executions, Invocation
 from core.report.records import Emit

@@ -38,7 +38,7 @@ from pages.session.downloads import csv_twin, json_twin
 from pages.session.header import page_title
 from pages.session.runs import ShownSweep, is_as_shown, last_took_s, listed_sweeps, show_run, show_sweep
 from pages.session.server import cached_figure, theme
-from pages.session.tables import data_frame, in_words, newly_picked, opened_or_ticked
+from pages.session.tables import data_frame, draw, in_words, newly_picked, opened_or_ticked
 from pages.session.url import pressed, state_of
 
 POLL_S = 1.0
@@ -63,10 +63,9 @@ def sweep(shown: ShownSweep) -> None:
         csv_twin(view.sweep.id, lambda: view.csv, key="sweep")
         json_twin(view.sweep.id, lambda: view.data, key="sweep")
     pictures(shown)
-    if view.answer.code:
-        st.code(view.answer.code, language="python")
     if view.notes:
         st.caption("  \n".join(view.notes))
+    draw(view.recipe(server.runner().store))
     frame = in_words(data_frame(view.table), FORMS)
     opened = newly_picked(frame, view.rows, "sweep-table", height=TALL, column_config=COLUMN_WIDTHS, placeholder="")
     if opened is not None and opened.run:

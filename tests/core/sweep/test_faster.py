@@ -9,8 +9,8 @@ from core import CompileJob, Environment, JobError, Model, Runner, Store, Sweep
 from core.analysis.interval import Interval
 from core.base.machine import ConfigOption
 from core.sweep.model import AxisValue, cells
-from core.sweep.presets import GOALS, PRESETS, Answer, Question, answer
-from core.sweep.presets.preset import RecipeFact
+from core.sweep.presets import GOALS, PRESETS, Answer, Question, answer, search_plan
+from core.sweep.presets.preset import RecipeFact, TriedFact
 from core.sweep.presets.race import PAIRS
 from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.store import SweepCall, SweepRow
@@ -86,7 +86,7 @@ def raced(sweep: Sweep, gains: dict[str, float]) -> tuple[Sweep, Answer]:
 
 def test_a_job_gets_the_changes_that_this_torch_and_this_machine_have() -> None:
     assert labels(planned("faster")) == (
-        "default, timed", "freezing", "max-autotune", "cpp wrapper", "half of the threads", "1 thread",
+        "default, timed", "freezing", "max-autotune", "cpp wrapper", "half of the threads", "1 thread", "channels last",
         "larger loops in a thread", "modules not inlined",
     )  # fmt: skip
     training = planned("faster", replace(MLP, training=True))
@@ -109,7 +109,14 @@ def test_cells_are_jobs_with_these_settings_and_only_timed_ones_are_timed() -> N
     assert jobs["freezing, timed"].rival == MLP.compile
     assert (jobs["1 thread, timed"].conditions.threads, jobs["1 thread, timed"].rival) == (1, None)
     pair = jobs["freezing + 1 thread, pair 1"]
-    assert (pair.measure, pair.rival, pair.conditions.threads) == (True, None, 1)
+    assert (pair.measure, pair.rival, pair.repairs) == (
+        True,
+        None,
+        (("set_threads:1",), ("own_call:model",), ("compile_with:model:options:freezing:True",)),
+    )
+    assert (pair.memory, pair.numerics) == (True, "results")
+    assert not any(jobs[f"freezing + 1 thread, pair {number}"].memory for number in range(2, PAIRS + 1))
+    assert jobs["default, pair 1"].repairs == ()
 
 
 def test_options_take_those_of_the_jobs_mode_with_them() -> None:
@@ -127,9 +134,17 @@ def test_changes_that_hold_in_pairs_are_advised_as_code() -> None:
         == "With freezing and 1 thread, a call is 1.56× (1.56–1.56) faster, in 8 pairs of fresh processes."
     )
     assert found.code == "torch.set_num_threads(1)\nmodel = torch.compile(model, options={'freezing': True})"
-    assert found.notes == ("Its first call takes 1.28 s, and 2.00 s by default.",)
-    [recipe] = found.facts
+    assert found.notes == (
+        "Its first call takes 1.28 s, and 2.00 s by default.",
+        "Its peak memory is 641 kB, and 1.00 MB by default.",
+        "Its results are those of eager.",
+    )
+    recipe, *tried = found.facts
     assert isinstance(recipe, RecipeFact)
+    assert tried[:2] == [
+        TriedFact("freezing", Interval(1.3 * 0.99, 1.3, 1.3 * 1.01), "faster"),
+        TriedFact("max-autotune", None, "the default's code: nothing to time"),
+    ]
     assert (recipe.changes, recipe.pairs) == (("freezing", "1 thread"), PAIRS)
     outcomes = dict(zip(labels(sweep), found.columns["what came of it"], strict=True))
     assert outcomes["max-autotune"] == "the default's code: nothing to time"
@@ -140,7 +155,8 @@ def test_changes_that_hold_in_pairs_are_advised_as_code() -> None:
 def test_a_model_that_nothing_helps_gets_no_advice() -> None:
     sweep, found = raced(planned("faster"), {"cpp wrapper": 0.8})
     assert found.sentence == "Nothing that was tried makes a call clearly faster."
-    assert (found.code, found.facts) == ("", ())
+    assert found.code == ""
+    assert not any(isinstance(fact, RecipeFact) for fact in found.facts)
     outcomes = dict(zip(labels(sweep), found.columns["what came of it"], strict=True))
     assert outcomes["cpp wrapper, timed"] == "slower"
 
@@ -151,7 +167,7 @@ def test_first_calls_and_memory_are_measured_by_each_run(goal: str, change: str)
     assert not any("timed" in label for label in labels(sweep))
     assert found.sentence.startswith(f"With {change}, the ")
     jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
-    assert {(job.memory, job.conditions.caches) for job in jobs.values()} == {
+    assert {(job.memory, job.conditions.caches) for label, job in jobs.items() if not label.endswith("pair 1")} == {
         (True, "objects") if goal == "memory" else (False, "cold")
     }
 
@@ -201,3 +217,37 @@ def test_a_sweep_grows_until_its_preset_asks_for_no_more(tmp_path: Path, monkeyp
 def seen(question: Question) -> list[str]:
     """The rounds that a sweep has grown by."""
     return [name for name in ("more", "last") if (name,) in {row.at for row in question.rows}]
+
+
+def test_lower_precision_is_tried_only_if_allowed_and_may_differ() -> None:
+    job = replace(MLP, device="cpu")
+    name = "matmuls of fewer bits"
+    assert name not in labels(planned("faster", job))
+    plan = search_plan("call", job, HERE, allows_precision=True)
+    sweep = new_sweep(plan.base, plan.axes, "faster")
+    assert name in labels(sweep)
+    rows = tuple(
+        replace(row(label, {name: 2.0}), results="differs" if name in label else "same") for label in labels(sweep)
+    )
+    assert f"{name}, timed" in labels(grown(sweep, rows))
+
+
+def test_a_file_that_compiles_its_model_is_searched_by_edits_of_its_call(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text("import torch\nmodel = torch.compile(torch.nn.Linear(2, 2))\ninputs = (torch.ones(1, 2),)\n")
+    sweep = planned("faster", CompileJob(Model("file", str(path))))
+    jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
+    assert jobs["freezing"].repairs == (("compile_with:model:options:freezing:True",),)
+    assert jobs["1 thread"].repairs == (("set_threads:1",),)
+
+
+def test_other_backends_have_no_settings_to_search() -> None:
+    with pytest.raises(JobError, match="only settings of inductor"):
+        planned("faster", MLP.with_settings(backend="eager"))
+
+
+def test_eager_is_named_where_it_is_faster_and_nothing_helps() -> None:
+    sweep = planned("faster")
+    slow = replace(row("default, timed", {}), eager_s=1e-3, ratio=Interval(0.5, 0.5, 0.5), claim="slower")
+    rows = (slow, *(row(label, {}) for label in labels(sweep)[1:]))
+    assert "Without torch.compile, a call is 2.00× (2.00–2.00) faster." in answer(Question(sweep, rows, HERE)).notes

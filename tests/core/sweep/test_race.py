@@ -8,11 +8,14 @@ from collections.abc import Mapping
 import pytest
 
 from core.analysis.interval import Interval
-from core.sweep.presets.race import MOST_CHANGES, PAIRS, Finish, Heat, Race, equal_code, heat_of
+from core.sweep.presets.race import LOOKS, MOST_CHANGES, PAIRS, Finish, Heat, Race, equal_code, heat_of
 
 NAMES = tuple("abcdefgh")
-# Relative noise of a ratio within a process, and of a time from process to process, on a quiet machine.
-WITHIN, BETWEEN = 0.01, 0.015
+# Relative noise of a ratio within a process.
+WITHIN = 0.01
+# Noise of a time from process to process, on a log scale: the pairs of a sweep on two CPUs that others used a little.
+BETWEEN = (-0.0347, 0.0036, -0.0344, 0.0042, -0.0129, 0.0237, -0.0036, 0.0428,
+           -0.0101, -0.0172, 0.0778, 0.0343, -0.0128, 0.0135, 0.01, -0.0259)  # fmt: skip
 
 
 class Landscape:
@@ -62,7 +65,7 @@ def raced(land: Landscape, rng: random.Random, budget_s: float | None = None) ->
 def run(land: Landscape, heat: Heat, rng: random.Random) -> Finish:
     gain = land.gain(heat.changes)
     if heat.stage == "pair":
-        return Finish(True, value=math.exp(rng.gauss(0, BETWEEN)) / gain, took_s=1.0)
+        return Finish(True, value=math.exp(rng.choice(BETWEEN)) / gain, took_s=1.0)
     seen = gain * math.exp(rng.gauss(0, WITHIN))
     return Finish(True, gain=Interval(seen * 0.98, seen, seen * 1.02), value=1 / seen, took_s=1.0)
 
@@ -88,15 +91,44 @@ def test_on_ninety_of_a_hundred_landscapes_the_proven_set_is_within_three_percen
     assert held >= 0.9 * claims
 
 
-def test_where_nothing_helps_nothing_is_claimed() -> None:
+def test_where_nothing_helps_nothing_is_claimed_in_ninety_five_of_a_hundred_landscapes() -> None:
+    claims = 0
     for seed in range(100):
         rng = random.Random(seed)
-        assert proven(raced(Landscape(dict.fromkeys(NAMES, -0.001)), rng)) == ()
+        claims += proven(raced(Landscape(dict.fromkeys(NAMES, -0.001)), rng)) != ()
+    assert claims <= 5
 
 
-def test_two_changes_that_help_together_more_than_alone_are_joined() -> None:
-    land = Landscape({"a": 0.05, "b": 0.05, "c": -0.1, "d": 0.0}, {frozenset("ab"): 0.3})
-    assert proven(raced(land, random.Random(1))) == ("a", "b")
+@pytest.mark.parametrize("seed", range(5))
+def test_two_changes_that_help_together_more_than_alone_are_joined(seed: int) -> None:
+    rng = random.Random(seed)
+    pair = rng.sample(NAMES, 2)
+    alone = {name: 0.05 if name in pair else rng.choice((-0.1, 0.0, 0.005)) for name in NAMES}
+    land = Landscape(alone, {frozenset(pair): 0.3})
+    assert {*pair} <= {*proven(raced(land, rng))}
+
+
+def test_the_interval_of_the_pairs_has_the_gain_with_all_looks_at_them() -> None:
+    held = 0
+    for seed in range(1000):
+        rng = random.Random(seed)
+        finished = {Heat(("a",), "timed"): Finish(True, gain=Interval(1.02, 1.03, 1.04))}
+        race = Race(("a",), finished)
+        land = Landscape({"a": math.log(1.03)})
+        while heats := race._next_pairs():
+            finished.update((heat, run(land, heat, rng)) for heat in heats)
+        gain = race.pairs(("a",))
+        held += gain is not None and gain.low <= 1.03 <= gain.high
+    assert held >= 950
+
+
+def test_a_small_gain_gets_more_pairs_while_there_is_time() -> None:
+    land = Landscape({"a": math.log(1.04)})
+    counts = {}
+    for budget_s in (None, 16.0):
+        race = raced(land, random.Random(7), budget_s)
+        counts[budget_s] = sum(heat.stage == "pair" for heat in race.finished)
+    assert counts == {None: 2 * LOOKS[1], 16.0: 2 * PAIRS}
 
 
 def test_changes_of_one_setting_are_not_joined_and_no_heat_comes_twice() -> None:
@@ -155,7 +187,7 @@ def test_a_race_goes_on_where_it_was_stopped() -> None:
 
 def test_the_search_keeps_to_its_time_and_the_pairs_come_nevertheless() -> None:
     land = Landscape(dict.fromkeys(NAMES, 0.1))
-    race = raced(land, random.Random(6), budget_s=12.0)
+    race = raced(land, random.Random(6), budget_s=24.0)
     searched = [heat for heat in race.finished if heat.stage != "pair"]
     assert len(searched) == 12
     assert len(race.untimed()) == len(NAMES) - 3

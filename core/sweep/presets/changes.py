@@ -1,0 +1,162 @@
+"""Changes that may make a job faster or smaller: settings, each as fields of a variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.analysis.repairs.offers import applied_diff
+from core.analysis.repairs.settings import compiles_itself, steps_of
+from core.base.machine import Environment
+from core.job import CompileJob
+from core.job.prepared import model_code
+from core.sweep.model import DYNAMO, OPTIONS, REPAIR, VARIANT, FieldValue, applied
+
+Goal = Literal["call", "first-call", "memory"]
+PREFIXES = {"inductor": OPTIONS, "dynamo": DYNAMO}
+
+# Settings of a goal's runs: what each of them measures.
+MEASURED: Mapping[Goal, Mapping[str, FieldValue]] = {
+    "call": {"measure": True},
+    "first-call": {"measure": False, "caches": "cold"},
+    "memory": {"measure": False, "memory": True},
+}
+COMPILED: Mapping[str, FieldValue] = {"measure": False}
+# The first pair of a recipe also measures what the recipe costs.
+COSTS: Mapping[str, FieldValue] = {"memory": True, "numerics": "results"}
+
+
+@dataclass(frozen=True, slots=True)
+class TriedChange:
+    """A change: fields of the job as in a variant, the goals that it may serve, and its jobs.
+
+    `everywhere` is True if it acts on the whole process, so that the unchanged job cannot be timed beside it. `precise`
+    is False if it lowers the precision of the results.
+    """
+
+    fields: Mapping[str, FieldValue]
+    goals: tuple[Goal, ...] = ("call",)
+    device: Literal["", "cpu", "cuda"] = ""
+    of: Literal["", "inference", "training"] = ""
+    everywhere: bool = False
+    precise: bool = True
+
+    def applies(self, goal: Goal, job: CompileJob, allows_precision: bool) -> bool:
+        """Return True if it can serve the goal of a job; of lower precision only if that is allowed."""
+        on_device = not self.device or job.device.startswith(self.device)
+        of_kind = self.of in ("", "training" if job.training else "inference")
+        return goal in self.goals and on_device and of_kind and (self.precise or allows_precision)
+
+
+# Likeliest first: what does not fit into the time is not tried. `{model}` is the name of the model in its file.
+CHANGES: Mapping[str, TriedChange] = {
+    "freezing": TriedChange({"options.freezing": True}, of="inference"),
+    "max-autotune": TriedChange({"options.max_autotune": True}),
+    "CUDA graphs": TriedChange({"options.triton.cudagraphs": True}, device="cuda"),
+    "cpp wrapper": TriedChange({"options.cpp_wrapper": True}, goals=("call", "first-call")),
+    "coordinate descent": TriedChange({"options.coordinate_descent_tuning": True}, device="cuda"),
+    "half of the threads": TriedChange({"threads": 0}, device="cpu", everywhere=True),
+    "1 thread": TriedChange({"threads": 1}, device="cpu", everywhere=True),
+    "channels last": TriedChange({"repair.channels_last:{model}": True}),
+    "matmuls of fewer bits": TriedChange(
+        {"repair.matmul_precision:medium": True}, ("call", "memory"), everywhere=True, precise=False
+    ),
+    "larger loops in a thread": TriedChange({"options.cpp.min_chunk_size": 4096}, device="cpu"),
+    "no split reductions": TriedChange({"options.split_reductions": False}, goals=("call", "memory")),
+    "aggressive fusion": TriedChange({"options.aggressive_fusion": True}, device="cuda"),
+    "combo kernels": TriedChange({"options.combo_kernels": True}, device="cuda"),
+    "no layout optimization": TriedChange({"options.layout_optimization": False}, goals=("call", "memory")),
+    "1x1 convolutions as matmul": TriedChange({"options.conv_1x1_as_mm": True}),
+    "modules not inlined": TriedChange(
+        {"dynamo.inline_inbuilt_nn_modules": False}, ("call", "first-call"), everywhere=True
+    ),
+    "equal layers compiled once": TriedChange({"repair.compile_layers_once:{model}": True}, ("first-call",)),
+    "no pattern matcher": TriedChange({"options.pattern_matcher": False}, goals=("first-call",)),
+    "static shapes": TriedChange({"dynamic": False}, ("first-call",)),
+    "dynamic shapes": TriedChange({"dynamic": True}, ("first-call",)),
+    "no epilogue fusion": TriedChange({"options.epilogue_fusion": False}, goals=("first-call",)),
+    "half of the activations": TriedChange(
+        {"repair.set_config:functorch:activation_memory_budget:0_5": True}, ("memory",), of="training"
+    ),
+    "memory planning": TriedChange({"options.memory_planning": True}, goals=("memory",)),
+    "small fusions": TriedChange({"options.max_fusion_size": 8}, goals=("memory", "first-call")),
+}
+
+
+def changes_for(
+    base: CompileJob, environment: Environment, goal: Goal, allows_precision: bool = False
+) -> dict[str, dict[str, FieldValue]]:
+    """Return the fields of each change that torch and the model's file can take, and that is new.
+
+    In a file that compiles its model itself, a change is a repair of the file.
+    """
+    applying = {name: change for name, change in CHANGES.items() if change.applies(goal, base, allows_precision)}
+    fields = {name: _fields(change, base, environment) for name, change in applying.items()}
+    new = {name: values for name, values in fields.items() if values and _is_new(values, base, environment)}
+    text = model_code(base)
+    if compiles_itself(text, base.model.name):
+        return {name: repairs for name, values in new.items() if (repairs := in_file(base, values)) != values}
+    return {name: values for name, values in new.items() if fits(text, [*_repairs(values)])}
+
+
+def _repairs(fields: Iterable[str]) -> Iterator[str]:
+    return (field.removeprefix(REPAIR) for field in fields if field.startswith(REPAIR))
+
+
+def fits(text: str, steps: Sequence[str]) -> bool:
+    """Return True if a file takes all repairs, each in a step of its own."""
+    return not steps or bool(applied_diff(text, [(step,) for step in steps]))
+
+
+def in_file(base: CompileJob, fields: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
+    """Return the fields that write others into the model's file; these others if none can be written."""
+    text = model_code(base)
+    steps = steps_of(applied(base, VARIANT, {**fields}), fields, text) if fields else ()
+    return {f"{REPAIR}{step}": True for step in steps} if steps and fits(text, steps) else {**fields}
+
+
+def is_everywhere(names: Iterable[str]) -> bool:
+    """Return True if one of the changes acts on the whole process."""
+    return any(CHANGES[name].everywhere for name in names if name in CHANGES)
+
+
+def lowers_precision(names: Iterable[str]) -> bool:
+    """Return True if one of the changes lowers the precision of the results."""
+    return not all(CHANGES[name].precise for name in names if name in CHANGES)
+
+
+def code_of(job: CompileJob) -> str:
+    """Return the code of a job's settings: the call of torch.compile, and the settings before it."""
+    lines = [f"torch._dynamo.config.{name} = {value!r}" for name, value in (job.conditions.dynamo or {}).items()]
+    lines += [f"torch.set_num_threads({job.conditions.threads})"] if job.conditions.threads else []
+    return "\n".join([*lines, f"model = {job.compile.as_call()}"])
+
+
+def _fields(change: TriedChange, base: CompileJob, environment: Environment) -> dict[str, FieldValue]:
+    """Return the fields of a change; empty if it has no effect on this machine.
+
+    Torch takes options or a mode: an option takes the options of the job's mode with it.
+    """
+    fields = {field.format(model=base.model.name): value for field, value in change.fields.items()}
+    if isinstance(threads := fields.get("threads"), int):
+        threads = threads or environment.cpus // 2
+        is_new = threads < (base.conditions.threads or environment.cpus) and (threads > 1 or fields["threads"] == 1)
+        return {"threads": threads} if is_new else {}
+    if base.compile.mode and any(field.startswith(OPTIONS) for field in fields):
+        of_mode = environment.modes.get(base.compile.mode, {})
+        return {"mode": None, **{f"{OPTIONS}{name}": value for name, value in of_mode.items()}, **fields}
+    return fields
+
+
+def _is_new(fields: Mapping[str, FieldValue], base: CompileJob, environment: Environment) -> bool:
+    """Return True if torch has these options, and the job another value of one of them."""
+    known = {f"{PREFIXES[each.module]}{each.name}": each.value for each in environment.options}
+    own: dict[str, object] = {f"{OPTIONS}{name}": value for name, value in (base.compile.options or {}).items()}
+    own |= {f"{DYNAMO}{name}": value for name, value in (base.conditions.dynamo or {}).items()}
+    options = [field for field in fields if field.startswith((OPTIONS, DYNAMO))]
+    if known and any(field not in known for field in options):
+        return False
+    before = {field: repr(own[field]) if field in own else known.get(field) for field in options}
+    before |= {field: repr(getattr(base.compile, field, None)) for field in fields if field not in before}
+    return any(before[field] != repr(value) for field, value in fields.items())
