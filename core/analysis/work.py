@@ -224,6 +224,8 @@ def refused_calls(report: Report) -> tuple[Call, ...]:
 
 
 UNPACKS = "MultiOutput"
+# Torch's reason for two nodes without an equal access, even if both access one buffer: fusing would save nothing.
+NO_SHARED_DATA = "no shared data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,9 +462,10 @@ def reasons_of_pairs(schedule: Schedule) -> dict[frozenset[str], str]:
 
 
 def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
-    """Return the pair that shares most bytes among the pairs of `refused_pairs`; None if there is none."""
-    pairs = refused_pairs(schedule)
-    return max(pairs, key=lambda names: pairs[names], default=None)
+    """Return the refused pair whose fusion could save most, then the one that shares most; None without."""
+    pairs, reasons = refused_pairs(schedule), reasons_of_pairs(schedule)
+    saves = {names: not reasons.get(frozenset(names), "").startswith(NO_SHARED_DATA) for names in pairs}
+    return max(pairs, key=lambda names: (saves[names], pairs[names]), default=None)
 
 
 def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from core.base.words import number
-from core.graph.model import TOP, Edge, Fact, Frames, GraphModel, Group, Node, Overlay
+from core.graph.model import TOP, Edge, Fact, Frames, GraphModel, Group, Largest, Node, Overlay
 from core.graph.modules import Arrangement, Branch, Origin, Trait, ancestors, arrange, chunk, grow, simplify
 from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, weights
 
@@ -355,3 +355,25 @@ class _Stacker:
         times = f"× {number(len(run))}" + ("" if equal else ", similar")
         modules = f"{first.label} to {last.label}"
         return [Branch(f"{first.id}-{last.segment}", label, times, kind="stack", modules=modules, members=list(run))]
+
+
+def largest(
+    name: str, groups: Sequence[Group | None], amounts: Sequence[float], texts: Sequence[str]
+) -> Largest | None:
+    """Return the first group with the largest amount, and how many have it; None without an amount."""
+    places = [place for place, group in enumerate(groups) if group is not None and amounts and amounts[place] > 0]
+    best = max(places, key=lambda place: (amounts[place], -place), default=None)
+    group = groups[best] if best is not None else None
+    if best is None or group is None:
+        return None
+    same = sum(amounts[place] == amounts[best] for place in places)
+    value = texts[best] + (f" × {number(same)}" if same > 1 else "")
+    return Largest(name, group.badge, group.label, value, (group.id,))
+
+
+def largest_pair(name: str, groups: Sequence[Group], text: str) -> Largest:
+    """Return two groups as one."""
+    badges = " and ".join(group.badge for group in groups if group.badge)
+    return Largest(
+        name, badges, " with ".join(group.label for group in groups), text, tuple(each.id for each in groups)
+    )

@@ -8,14 +8,14 @@ were recorded, a frame with them comes first. No position changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from core.analysis.kernels.kernel import KernelNames, node_op
-from core.analysis.work import working_ops
+from core.analysis.work import NO_SHARED_DATA, working_ops
 from core.base.words import bytes_, count, duration_s, first_of, number, percent
-from core.graph.assemble import Link, Material, assemble, tree
+from core.graph.assemble import Link, Material, assemble, largest, largest_pair, tree
 from core.graph.fx import Reads, meta_text, op_node, via_words
 from core.graph.launches import (
     MOST_OPS_NAMED,
@@ -29,7 +29,7 @@ from core.graph.launches import (
     replay,
     with_parts,
 )
-from core.graph.model import TOP, GraphModel, Largest, Node, collection_paused
+from core.graph.model import TOP, GraphModel, Group, Largest, Node, collection_paused, launch_title
 from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
 from core.graph.overlays import launch_costs, launch_seconds, op_shares, refused_launches, saved_bytes, with_launches
 from core.graph.placing import layer_of, part_words, placed_paths, spanned
@@ -38,8 +38,6 @@ from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, mod
 
 RECORDED = "Bytes that the scheduler counts for a launch: all ops of a launch have its colour."
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
-# Torch's reason for two nodes without an equal access, even if both access one buffer.
-NO_SHARED_DATA = "no shared data"
 MOST_REFUSALS = 2  #: refusals named on a launch
 
 Member = tuple[int, str]
@@ -103,6 +101,8 @@ class _Drawing:
         self._eager = {name: call for call, found in enumerate(schedule.eager_calls) for name in found.nodes}
         self._refused = refused_launches(schedule, drawn)
         self._names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
+        launched = (place for place, launch in enumerate(drawn) if launch.kernel)
+        self._order = {place: at for at, place in enumerate(launched, 1)}
         generated = dict.fromkeys(launch.kernel for launch in drawn if self._is_generated(launch))
         self._kernel_number = {kernel: index for index, kernel in enumerate(generated, 1)}
 
@@ -127,36 +127,24 @@ class _Drawing:
             "time": times,
         }
         model = with_launches(model, self._schedule, self._launches, amounts, once=not self._parts)
-        return replace(model, largest=tuple(self._largest()))
+        groups = {group.id: group for group in model.groups}
+        return replace(model, largest=tuple(filter(None, self._largest(groups))))
 
-    def _largest(self) -> Iterator[Largest]:
+    def _largest(self, groups: Mapping[str, Group]) -> Iterator[Largest | None]:
         """Yield the launches that lead in time, bytes and saved bytes, and the largest missed fusion."""
+        launched = [groups.get(launch.id) if launch.kernel else None for launch in self._launches]
+        moved, saved = [cost.bytes or 0 for cost in self._launch_costs], [size or 0 for size in self._saved]
         times = [time or 0.0 for time in self._times] if self._total_s else self._estimates
-        moved = [cost.bytes or 0 for cost in self._launch_costs]
-        saved = [size or 0 for size in self._saved]
-        kinds: list[tuple[str, Sequence[float], Callable[[int], str]]] = [
-            ("most time", times, self._time_words),
-            ("most bytes", moved, lambda place: bytes_(moved[place])),
-            ("saved most", saved, lambda place: bytes_(saved[place])),
-        ]
-        for name, amounts, words in kinds:
-            places = [place for place, launch in enumerate(self._launches) if launch.kernel and amounts]
-            best = max(places, key=lambda place: (amounts[place], -place), default=None)
-            if best is None or amounts[best] <= 0:
-                continue
-            same = sum(amounts[place] == amounts[best] for place in places)
-            each = words(best).removesuffix(" of time") + (f" × {number(same)}" if same > 1 else "")
-            yield Largest(name, self._badge(best), self._labels[best], each, (self._launches[best].id,))
-        pair = max(self._refused, key=lambda pair: self._refused[pair][0], default=None)
-        if pair is not None and self._refused[pair][0]:
-            ids = tuple(self._launches[place].id for place in pair)
-            badges, both = (map(each, pair) for each in (self._badge, self._labels.__getitem__))
-            shared = bytes_(self._refused[pair][0])
-            yield Largest("largest missed fusion", " and ".join(filter(None, badges)), " with ".join(both), shared, ids)
-
-    def _title(self, place: int) -> str:
-        """Return the number and the name of a launch."""
-        return f"{self._badge(place)} {self._labels[place]}".strip()
+        shares = [self._time_words(place).removesuffix(" of time") for place in range(len(launched))]
+        yield largest("most time", launched, times, shares)
+        yield largest("most bytes", launched, moved, [*map(bytes_, moved)])
+        yield largest("saved most", launched, saved, [*map(bytes_, saved)])
+        saves = {pair: not reason.startswith(NO_SHARED_DATA) for pair, (_, reason) in self._refused.items()}
+        pair = max(saves, key=lambda pair: (saves[pair], self._refused[pair][0]), default=None)
+        if pair is not None and (saves[pair] or self._refused[pair][0]):
+            size = bytes_(self._refused[pair][0]) if self._refused[pair][0] else "bytes not recorded"
+            both = [groups[self._launches[place].id] for place in pair]
+            yield largest_pair("largest missed fusion", both, size if saves[pair] else f"none of {size} saveable")
 
     def _badge(self, place: int) -> str:
         kernel = self._launches[place].kernel
@@ -215,7 +203,7 @@ class _Drawing:
                 *(part for part in inner if part.members),
             ],
             links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
-            facts=(*self._layers(launch), *self._eager_calls(launch), *self._refusals(place)),
+            facts=(*self._kernel_facts(place), *self._eager_calls(launch), *self._refusals(place)),
             badge=self._badge(place),
         )
 
@@ -228,11 +216,22 @@ class _Drawing:
         root.detail = f"{launched} · saves {bytes_(saved)} each time" if saved > 0 else launched
         return root
 
-    def _layers(self, launch: Launch) -> Iterator[tuple[str, str]]:
-        """Yield the modules of a launch's ops if there are several: the launch is drawn in one place alone."""
-        names = list(dict.fromkeys(".".join(path[1:]) or path[0] for path in self._paths(launch)))
+    def _kernel_facts(self, place: int) -> Iterator[tuple[str, str]]:
+        """Yield a launch's inputs of the graph, its place, its kernel's number, and its modules if several."""
+        launch = self._launches[place]
+        outside = dict.fromkeys(each for name in launch.members for each in self._reads.outside(name))
+        if is_recorded(self._schedule) and self._part_of[place] == TOP:
+            read = {name for node in launch.nodes for name, _ in node.reads}
+            outside = dict.fromkeys(name for name in outside if name in read)
+        if texts := [meta_text(self._nodes[name].meta) or name for name in outside]:
+            yield "graph inputs, parameters", first_of(texts, MOST_OPS_NAMED)
+        if not self._parts and launch.kernel and len(self._order) > 1:
+            yield "launch", f"{number(self._order[place])} of {number(len(self._order))}"
+        if badge := self._badge(place):
+            yield "kernel", badge
+        names = dict.fromkeys(".".join(path[1:]) or path[0] for path in self._paths(launch))
         if len(names) > 1:
-            yield "spans", first_of(names, MOST_OPS_NAMED)
+            yield "spans", first_of(list(names), MOST_OPS_NAMED)
 
     def _eager_calls(self, launch: Launch) -> Iterator[tuple[str, str]]:
         """Yield the calls of eager that a launch computes, or a part of them."""
@@ -248,9 +247,9 @@ class _Drawing:
             reason = self._refused[pair][1]
             if size:
                 shared = f"both access {bytes_(size)}"
-                parts = reason.startswith(NO_SHARED_DATA)
-                reason = f"{shared}, but other parts or in another order" if parts else f"{reason}; {shared}"
-            yield f"not fused with {self._title(second)}", reason
+                apart = f"nothing to save: {shared}, but other parts or in another order"
+                reason = apart if reason.startswith(NO_SHARED_DATA) else f"{reason}; {shared}"
+            yield f"not fused with {launch_title(self._labels[second], self._badge(second))}", reason
 
     @cached_property
     def _refused_of(self) -> dict[int, list[tuple[int, tuple[int, int]]]]:
@@ -320,8 +319,10 @@ class _Drawing:
         return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
 
     def _paths(self, launch: Launch) -> list[ModulePath]:
-        """Return the recorded modules of a launch's ops."""
-        return [module_path(self._modules[name].path) for name in launch.members if name in self._modules]
+        """Return the modules of a launch's ops; a constant, which layers share, counts only by itself."""
+        known = [name for name in launch.members if name in self._modules]
+        named = [name for name in known if name not in self._nodes or self._nodes[name].inputs] or known
+        return [module_path(self._modules[name].path) for name in named]
 
     def _origin(self, launch: Launch, path: ModulePath) -> Origin:
         known = (self._nodes[name] for name in launch.members if name in self._nodes)

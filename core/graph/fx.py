@@ -355,6 +355,7 @@ class Reads:
         self._nodes, self._drawn = nodes, drawn
         self._read: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         self._call_of: dict[str, str] = {}
+        self._outside: dict[str, list[str]] = {}
         self._outputs: dict[str, list[tuple[NestedGraph, FxNode]]] = {}
         for part in parts:
             for node in part.nodes.values():
@@ -369,6 +370,12 @@ class Reads:
             self._read[name] = list(self._walk(name).items())
         return self._read[name]
 
+    def outside(self, name: str) -> Sequence[str]:
+        """Return the inputs and parameters of the graph that an op reads, through views and removed ops."""
+        if name in self._nodes:
+            self.of(name)
+        return self._outside.get(name, ())
+
     def _walk(self, name: str) -> dict[str, tuple[str, ...]]:
         read: dict[str, tuple[str, ...]] = {}
         seen: set[str] = set()
@@ -381,6 +388,8 @@ class Reads:
             elif node is not None and node.op in CALLS and source not in seen:
                 seen.add(source)
                 waiting += [(each, (aten_name(node.target), *via)) for each in reversed(self._sources(node))]
+            elif node is not None and node.op not in CALLS and not node.graph:
+                self._outside.setdefault(name, []).append(source)
         return read
 
     def _sources(self, node: FxNode) -> Sequence[str]:

@@ -102,9 +102,14 @@ class Group:
     links: tuple[str, ...] = ()
 
 
+def launch_title(label: str, badge: str) -> str:
+    """Return the name of a launch, and the number of its kernel if it has one."""
+    return f"{label} (kernel {badge})" if badge else label
+
+
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """The group that is the largest of a graph in one respect, or a pair of groups.
+    """The group that is the largest of a graph in one respect, or the pair of groups.
 
     `name` is the respect, `badge` the numbers of the groups, `text` their names, and `ids` their ids.
     """

@@ -1,30 +1,32 @@
-"""Fusion of one scheduled graph: drawings, steps, pairs not fused, and ops fused into matmuls."""
+"""Fusion of one scheduled graph: drawings, steps, and pairs that are not fused."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis.comparison.kernels import node_ops
 from core.analysis.dynamo.compilations import scope_words
-from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
+from core.analysis.kernels.kernel import kernel_names, kernel_seconds
 from core.analysis.speed import speed
 from core.analysis.work import (
+    NO_SHARED_DATA,
     Traffic,
     distinct_kernels,
     nodes_between,
+    reasons_of_pairs,
     refusal_reasons,
     refused_pair,
+    refused_pairs,
     rejections,
     steps,
     traffic_within,
     working_ops,
 )
 from core.base import words as fmt
-from core.graph.fusion import NO_SHARED_DATA, fusion_model
+from core.graph.fusion import fusion_model
 from core.graph.fx import source_path
 from core.graph.launches import (
     EAGER_STEP,
@@ -39,15 +41,17 @@ from core.graph.launches import (
     launch_words,
     launches,
 )
+from core.graph.model import launch_title
 from core.graph.overlays import ops_without_launch
 from core.graph.placing import nested_parts
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
+from core.views.blocks import Column, Table
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from core.views.verdict import UNEVEN, change_words, counted_words, traffic_words
 
-__all__ = ["FusionView", "epilogue_words", "fusion_schedules"]
+__all__ = ["FusionView", "fusion_schedules"]
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
 MOST_WORDS = 4  #: ops that name a scheduler node
@@ -55,7 +59,7 @@ MOST_WORDS = 4  #: ops that name a scheduler node
 INLINED = "what lowering inlined before is not counted."
 SIGNS = (
     "Edges are as wide as their bytes; dashed ones are not in the scheduler's traffic. Two bars across an edge: torch "
-    "refused to fuse. A dashed hull is a library call."
+    "refused to fuse. A dashed hull is a library call. A hull's number is its kernel's, equal for all its launches."
 )
 MOST_REMOVED = 8  #: removed ops that are named
 MOST_TITLE_CHARS = 140  #: characters of the title of a node after fusion
@@ -64,7 +68,7 @@ MOST_BETWEEN = 4  #: launches that are named between two others
 INTERMEDIATE = "intermediate nodes"
 MEANINGS = {
     INTERMEDIATE: "Others between them need a result of the first, and the second needs theirs.",
-    NO_SHARED_DATA: "Torch finds no access of one that the other has, too: same buffer, same part, same order.",
+    NO_SHARED_DATA: "No access of one is an access of the other (same buffer, part and order): torch sees no saving.",
     "memory deps did not match": "The second reads the first's result in another order than the first writes it.",
     "numel/rnumel mismatch": "Their loops have different sizes.",
     "invalid loop order": "No order of loops fits both.",
@@ -79,10 +83,6 @@ MEANINGS = {
     "template epilogue": "The matmul's template can't take this op in.",
     "prologue fusion": "The matmul's template can't compute this input within it.",
 }
-# ATen products, which Inductor leaves to a library unless a template is faster; some add a tensor, such as a bias.
-ADDING = ("addmm", "baddbmm")
-PRODUCTS = ("mm", "bmm", "_int_mm", "_scaled_mm", "linear", *ADDING)
-TEMPLATES = "Templates, such as those of `max-autotune`, can fuse the ops after a matmul."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,28 @@ class FusionRefusal:
         because = [plain(self.because, LONGEST_TEXT)] if self.because else []
         meant = (text for _, reason in self.recorded for begin, text in MEANINGS.items() if reason.startswith(begin))
         between = [f"Between them: {plain(self.between, LONGEST_TEXT)}."] if self.between else []
-        rounds = [f"round {number}: {code(reason, LONGEST_TEXT)}" for number, reason in self.recorded]
+        rounds = [f"Torch's words in round {number}: {code(text, LONGEST_TEXT)}" for number, text in self.recorded]
         lines = [*because, *dict.fromkeys(meant), *between, *rounds]
         return lines or ["The scheduler recorded no reason for this pair."]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPair:
+    """Two refused nodes after fusion, by name, the bytes that both access, and torch's reason."""
+
+    names: tuple[str, str]
+    size: int
+    reason: str
+
+    @property
+    def saves(self) -> bool:
+        """True if fusing the two could save bytes, by torch's count."""
+        return not self.reason.startswith(NO_SHARED_DATA)
+
+    @property
+    def words(self) -> str:
+        """Torch's reason; that torch sees no equal access, in other words."""
+        return self.reason if self.saves else "none saveable: other parts, or in another order"
 
 
 @dataclass(frozen=True)
@@ -130,7 +149,7 @@ class FusionView:
     no_kernel_picked: ClassVar[str] = "Click a kernel to see its source and your lines. Double-click opens its page."
     one_node: ClassVar[str] = "There is only one node, so nothing to fuse."
     question: ClassVar[str] = "Why were these two not fused?"
-    refusals_title: ClassVar[str] = "All refusals of the scheduler"
+    refusals_title: ClassVar[str] = "All pairs that torch refused"
     same_nodes: ClassVar[str] = "Choose two different nodes."
     no_ir_picked: ClassVar[str] = "Click an op for its IR before fusion, a kernel for its IR after it."
     no_ir: ClassVar[str] = "Inductor's IR was not recorded for it: torch prints it as a debug file."
@@ -291,10 +310,25 @@ class FusionView:
         chosen = zip((first, second), self.pair, strict=True) if len(titles) > 1 else ()
         return tuple(name if name in titles else preset for name, preset in chosen)
 
+    @cached_property
+    def refusals(self) -> Table[RefusedPair]:
+        """The pairs of launches that torch refused to fuse; first those whose fusion would save most."""
+        reasons = reasons_of_pairs(self.schedule)
+        pairs = {frozenset(names): (names, size) for names, size in refused_pairs(self.schedule).items()}
+        rows = [RefusedPair(*pairs[key], reason) for key, reason in reasons.items() if key in pairs]
+        nodes = {node.name: node for node in self.schedule.after}
+        columns: tuple[Column[RefusedPair], ...] = (
+            Column("both access", lambda row: row.size or None, fmt.bytes_, width=84),
+            Column("two launches", lambda row: " with ".join(self._launch_words(nodes[name]) for name in row.names)),
+            Column("reason", lambda row: row.words),
+        )
+        return Table("refusals", columns, sorted(rows, key=lambda row: (not row.saves, -row.size)))
+
     @property
-    def refusals(self) -> list[str]:
-        """Torch's reasons as Markdown, each with its number of refusals, most frequent first."""
-        return [f"{fmt.number(count)} × {plain(reason)}" for reason, count in rejections(self.schedule).items()]
+    def refusal_counts(self) -> str:
+        """Torch's reasons, each with its number of refusals in all rounds; a sentence if there is none."""
+        counts = [f"{fmt.number(times)} × {plain(reason)}" for reason, times in rejections(self.schedule).items()]
+        return f"Refusals of all rounds: {', '.join(counts)}." if counts else "The scheduler refused no pair of nodes."
 
     def refusal(self, left: str, right: str) -> FusionRefusal | None:
         """Return why two nodes after fusion, by name, were not fused; None if both are the same node."""
@@ -436,13 +470,13 @@ class FusionView:
         return " · ".join(filter(None, (self._launch_words(node), name, ops)))[:MOST_TITLE_CHARS]
 
     def _launch_words(self, node: SchedulerNode) -> str:
-        """Return the number and the name of a node's launch in the drawing; its kind if it has none."""
+        """Return the name and the kernel's number of a node's launch in the drawing; its kind if it has none."""
         return next((self._hull_words[part] for part in node.nodes if part in self._hull_words), node.kind)
 
     @cached_property
     def _hull_words(self) -> dict[str, str]:
-        """Number and name of the hull of each node before fusion."""
-        words = {group.id: f"{group.badge} {group.label}".strip() for group in self.picture.model.groups}
+        """Name of the hull of each node before fusion, with the number of its kernel."""
+        words = {group.id: launch_title(group.label, group.badge) for group in self.picture.model.groups}
         return {node.name: words[launch.id] for launch in self._launches for node in launch.nodes if launch.id in words}
 
     def _with_ops(self, reason: str) -> str:
@@ -474,47 +508,6 @@ def _shared_words(shared: Mapping[str, int], is_explained: bool, is_apart: bool)
     if not size:
         return "They share memory, but neither reads or writes it."
     if is_apart:
-        return f"Both access {fmt.bytes_(size)} of the same buffers, but other parts or in another order."
+        return f"None to save: both access {fmt.bytes_(size)} of the same buffers, but other parts or in another order."
     bound = "" if is_explained else ": fusing could save at most this much traffic (a bound, not a measurement)"
     return f"They share {fmt.bytes_(size)} of buffers{bound}."
-
-
-def epilogue_words(kernels: Sequence[Kernel]) -> str:
-    """Return whether a matmul, its bias and another op are one of these kernels."""
-    products = [kernel for kernel in kernels if _product(kernel)]
-    library = [kernel for kernel in products if kernel.extern]
-    fused = sum(not kernel.extern and _has_epilogue(kernel) for kernel in products)
-    matmuls = fmt.count(len(products), "matmul")
-    if not products:
-        return "The kernels of this run have no matmul."
-    if fused:
-        return f"True for {fmt.number(fused)} of {matmuls} here."
-    if len(library) < len(products):
-        return f"Not here: of {matmuls}, none is one kernel with a bias and another op. {TEMPLATES}"
-    return f"Not here: {_library_words(library)} No other op is fused into such a call. {TEMPLATES}"
-
-
-def _library_words(library: Sequence[Kernel]) -> str:
-    """Return that all matmuls are library calls, and how many of them add a tensor."""
-    total, adding = len(library), sum(_product(kernel) in ADDING for kernel in library)
-    several = "both matmuls are calls" if total == 2 else f"all {fmt.number(total)} matmuls are calls"
-    calls = "the matmul is a call" if total == 1 else several
-    if not adding:
-        return f"{calls} of a library, without a bias."
-    some = f"{fmt.number(adding)} of them {fmt.agree(adding, 'adds', 'add')}"
-    which = some if adding < total else fmt.agree(total, "it adds", "each adds")
-    return f"{calls} of a library; {which} a tensor, such as a bias, within the call."
-
-
-def _product(kernel: Kernel) -> str:
-    """Return the ATen product that a kernel computes; empty for other kernels."""
-    names = [node_op(origin) for origin in kernel.origins]
-    if kernel.extern:
-        names += kernel.name.removesuffix(".default").split(".")[-1:]
-    return next((name for name in names if name in PRODUCTS), "")
-
-
-def _has_epilogue(kernel: Kernel) -> bool:
-    """Return True if a kernel computes a product, an added tensor and another op."""
-    others = [op for op in node_ops(kernel) if op not in PRODUCTS]
-    return len(others) > (_product(kernel) not in ADDING)

@@ -18,7 +18,7 @@ from core.analysis.memory import graph_plans
 from core.base import words as fmt
 from core.base.decoder import decoded_object
 from core.graph.fx import divided_graph
-from core.graph.launches import fusion_schedules
+from core.graph.launches import fusion_schedules, launches
 from core.report import Compilation, FxGraph, FxNode, Kernel, Place, Report, Schedule
 from core.runs.store import Run
 from core.runs.stored import open_profile
@@ -26,7 +26,7 @@ from core.views.capture import CaptureView
 from core.views.decisions import decisions
 from core.views.fx_graph import NODE_MAP, STAGES, GraphStages, mapped
 from core.views.graph import GraphView
-from core.views.markdown import LONGEST_NAME, one_line
+from core.views.markdown import one_line
 
 __all__ = ["OpId", "SameOp", "SelectedOp", "is_op"]
 
@@ -35,6 +35,7 @@ OF_OPS = ("n:", "s:", "g:", "k:")
 KINDS = {"s": "scheduler node", "g": "launch", "k": "kernel"}
 JOINT = "joint"
 BY_LINE = "by line only"
+LONGEST_LABEL = 36  #: characters of the op's name in the header
 MOST_NAMES = 6  #: names of a kind in the tooltip of the selected op
 Line = tuple[str, int]
 
@@ -152,7 +153,7 @@ class _Links:
         if not kernels:
             return None
         kind, _, name = op.item.partition(":")
-        label = next(kernel.name for kernel in kernels if kind != "k" or kernel.id == name) if kind == "k" else name
+        label = name if kind == "s" else kernels[0].name
         names = tuple(kernel.id for kernel in kernels)
         return self._op(op, label, KINDS[kind], graph, self._named(graph, origins), names)
 
@@ -179,7 +180,7 @@ class _Links:
             by_line |= {"kernels"} if exact_kernels else set()
         return SameOp(
             op,
-            one_line(label, LONGEST_NAME),
+            one_line(label, LONGEST_LABEL),
             stage,
             early,
             lowered,
@@ -327,10 +328,10 @@ class _OnPage:
         return _node_part(tuple(name for name in self.names if name in known))
 
 
-def _node_part(names: tuple[str, ...], is_by_line: bool = False) -> PagePart:
+def _node_part(names: tuple[str, ...], is_by_line: bool = False, what: str = "node") -> PagePart:
     if not names:
         return PagePart()
-    words = f"node 1 of {fmt.number(len(names))}" if len(names) > 1 else "its node"
+    words = f"{what} 1 of {fmt.number(len(names))}" if len(names) > 1 else f"its {what}"
     return PagePart(f"n:{names[0]}", _by_line(words, is_by_line))
 
 
@@ -352,8 +353,7 @@ class SelectedOp:
     def find(cls, side: RunSide, compilation: Compilation, selected: str, graph: str) -> SelectedOp | None:
         """Return the op of a selected item of a compilation; None if there is none.
 
-        `graph` is the id of the graph that probably has it: it is tried first, then the lowered graphs, then all
-        others.
+        `graph`, by its id, probably has it: it is tried first, then the lowered graphs, then all others.
         """
         links = _Links(side, compilation)
         others = (each.id for each in (*compilation.lowered_graphs, *compilation.graphs))
@@ -390,11 +390,7 @@ class SelectedOp:
             "kernels": tuple(kernel.rpartition(".")[2] for kernel in self.op.kernels),
             "lines": tuple(f"{file.rpartition('/')[2]}:{line}" for file, line in self.op.lines),
         }
-        words = [
-            f"{name}: {', '.join(some[:MOST_NAMES])}{'…' * (len(some) > MOST_NAMES)}"
-            for name, some in parts.items()
-            if some
-        ]
+        words = [f"{name}: {fmt.first_of(some, MOST_NAMES)}" for name, some in parts.items() if some]
         return "\n".join([f"Selected on all pages: {self.op.id}", *words])
 
 
@@ -404,10 +400,16 @@ def _graph(op: _OnPage) -> PagePart:
 
 
 def _fusion(op: _OnPage) -> PagePart:
-    schedules = fusion_schedules(op.compilation)
-    known = {name for schedule in schedules for node in schedule.before for name in node.origins}
-    lowered = tuple(name for names in op.op.lowered.values() for name in names if name in known)
-    return _node_part(lowered) if lowered or not op.op.kernels else op.of_kernels("launch") if schedules else PagePart()
+    nodes = {node.name: node for graph in op.compilation.lowered_graphs for node in op.nodes_of(graph)}
+    kernels = {kernel.id: kernel for kernel in op.compilation.kernels}
+    drawn = [launch for each in fusion_schedules(op.compilation) for launch in launches(each, nodes, kernels)]
+    item = op.op.id.item
+    if own := [launch for launch in drawn if item in (launch.id, f"k:{launch.kernel}")]:
+        which = f"launch 1 of {fmt.number(len(own))}" if len(own) > 1 else "launch"
+        return PagePart(item, f"{which}, {fmt.count(len(own[0].members), 'op')}")
+    known = {name for launch in drawn for name in launch.members}
+    lowered = next(filter(None, ([name for name in names if name in known] for names in op.op.lowered.values())), [])
+    return _node_part(tuple(lowered), what="op") if lowered or not op.op.kernels else op.of_kernels("launch")
 
 
 def _passes(op: _OnPage) -> PagePart:

@@ -31,8 +31,8 @@ from core.base import words as fmt
 from core.graph.fx import op_label, source_path
 from core.report import Compilation, FxGraph, FxNode, Report, stored
 from core.views.blocks import Bar, Bars
-from core.views.fusion import epilogue_words
 from core.views.fx_graph import OF_AOT
+from core.views.kernels.kernel import epilogue_words
 from core.views.kernels.ledger import KernelsView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain
 from core.views.numerics import NOT_COMPARED

@@ -6,7 +6,8 @@ import streamlit as st
 
 from core.views import capture as views
 from pages.parts.code import open_button, title_row
-from pages.parts.graphs.drawers import captured_graphs, captures_of
+from pages.parts.graphs.drawers import captured_graphs
+from pages.parts.graphs.drawn import captures_of
 from pages.parts.run.submit import capture_now
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view

@@ -11,11 +11,10 @@ from pages.parts.graphs.drawers import (
     draw_both,
     draw_fusion,
     kernel_drawer,
-    loop_body,
     open_kernel,
     why_not,
 )
-from pages.parts.graphs.drawn import fusion_drawn, fusion_view
+from pages.parts.graphs.drawn import fusion_drawn, fusion_view, loop_body
 from pages.parts.run.submit import debug_files_now
 from pages.session import url
 from pages.session.downloads import downloads, json_twin

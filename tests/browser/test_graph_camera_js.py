@@ -51,12 +51,13 @@ def test_the_small_map_yields_to_a_selection_under_it(page: Page) -> None:
     view.evaluate("root => root.compileboardView.goTo('n:norm1_1', { atOnce: true })")
     margin = view.locator(".margin")
     expect(margin).to_be_visible()
-    beside = "(root, by) => root.compileboardView.camera.pan(by, 0)"
+    pan = "(root, [across, down]) => root.compileboardView.camera.pan(across, down)"
     node, screen = box(item(view, "n:norm1_1")), box(view.locator(".viewport"))
-    by = screen["x"] + screen["width"] - 30 - node["x"] - node["width"]
-    view.evaluate(beside, by)
+    across = screen["x"] + screen["width"] - 30 - node["x"] - node["width"]
+    down = screen["y"] + screen["height"] - 10 - node["y"] - node["height"]
+    view.evaluate(pan, [across, down])
     expect(margin).to_be_hidden()
-    view.evaluate(beside, -by)
+    view.evaluate(pan, [0, -down])
     expect(margin).to_be_visible()
 
 

@@ -166,6 +166,8 @@ def test_the_largest_launch_and_the_largest_missed_fusion_are_one_click_away(
     expect(page).to_have_url(re.compile("drawer=why"))
     expect(page.locator(".st-key-drawer")).to_contain_text("They share 1.05 MB of buffers")
     expect(view.locator(".outlined")).to_have_count(2)
+    expect(view.locator(".ties")).to_have_text("not fused")
+    expect(page.get_by_label("Second")).to_have_value("add (kernel 4) · op16 · add")
 
     # A launch that is selected after the pair has the drawer to itself.
     largest.nth(0).click()
@@ -178,6 +180,8 @@ def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer:
     after = page.locator(".view").nth(1)
     expect(after.locator("[data-id]").first).to_be_attached()
     sides = [before.element_handle(), after.element_handle()]
+    expect(before.locator(".largest button")).to_have_count(0)
+    expect(after.locator(".largest button")).to_have_count(4)
 
     def scale(order: list[Any], has_come: Callable[[float], bool]) -> float:
         """Wait until the first view has come to a scale, and both rest in step; gives the scale."""

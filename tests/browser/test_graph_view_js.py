@@ -302,8 +302,8 @@ def test_titles_of_groups_lie_above_the_edges_that_cross_them(page: Page) -> Non
         "root => [...root.querySelectorAll('.stage svg > g')].map((layer) => layer.className.baseVal)"
     )
     assert layers.index("frames") > max(layers.index(name) for name in ("edges", "lit", "near"))
-    halo = item(view, "g:op0").locator("> .label").evaluate("text => getComputedStyle(text).paintOrder")
-    assert halo.startswith("stroke")
+    behind = item(view, "g:op0").locator("> .header").evaluate("header => getComputedStyle(header).fill")
+    assert behind != "none"
 
 
 def test_an_overlay_colours_nodes_and_says_what_was_not_recorded(page: Page) -> None:

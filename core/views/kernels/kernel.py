@@ -6,13 +6,13 @@ and reads the stored result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis.comparison.kernels import counterpart
-from core.analysis.kernels.kernel import kernel_names, most_called_line
+from core.analysis.comparison.kernels import counterpart, node_ops
+from core.analysis.kernels.kernel import kernel_names, most_called_line, node_op
 from core.base import words as fmt
 from core.code.diff import TextDiff, diff_texts
 from core.code.output_code import AROUND_CALL, kernel_code
@@ -78,6 +78,10 @@ NOT_GENERATED: tuple[PageBlock, ...] = (
 # Kernels whose code is in the outputs that have the code of all kernels.
 MOST_PLACES = 8  #: lines of other files beside a kernel's own file
 MOST_CODES = 40  #: limit: kernels with code in an HTML file, and in a page as text
+# ATen products, which Inductor leaves to a library unless a template is faster; some add a tensor, such as a bias.
+ADDING = ("addmm", "baddbmm")
+PRODUCTS = ("mm", "bmm", "_int_mm", "_scaled_mm", "linear", *ADDING)
+TEMPLATES = "Templates, such as those of `max-autotune`, can fuse the ops after a matmul."
 
 
 def kernel_launches(view: KernelsView, read: Callable[[Payload], str], live: bool = False) -> Iterator[PageBlock]:
@@ -380,3 +384,44 @@ class KernelTool:
     def forget(self) -> None:
         """Remove the stored result; raises StoreError."""
         forget(self.run, self.request)
+
+
+def epilogue_words(kernels: Sequence[Kernel]) -> str:
+    """Return whether a matmul, its bias and another op are one of these kernels."""
+    products = [kernel for kernel in kernels if _product(kernel)]
+    library = [kernel for kernel in products if kernel.extern]
+    fused = sum(not kernel.extern and _has_epilogue(kernel) for kernel in products)
+    matmuls = fmt.count(len(products), "matmul")
+    if not products:
+        return "The kernels of this run have no matmul."
+    if fused:
+        return f"True for {fmt.number(fused)} of {matmuls} here."
+    if len(library) < len(products):
+        return f"Not here: of {matmuls}, none is one kernel with a bias and another op. {TEMPLATES}"
+    return f"Not here: {_library_words(library)} No other op is fused into such a call. {TEMPLATES}"
+
+
+def _library_words(library: Sequence[Kernel]) -> str:
+    """Return that all matmuls are library calls, and how many of them add a tensor."""
+    total, adding = len(library), sum(_product(kernel) in ADDING for kernel in library)
+    several = "both matmuls are calls" if total == 2 else f"all {fmt.number(total)} matmuls are calls"
+    calls = "the matmul is a call" if total == 1 else several
+    if not adding:
+        return f"{calls} of a library, without a bias."
+    some = f"{fmt.number(adding)} of them {fmt.agree(adding, 'adds', 'add')}"
+    which = some if adding < total else fmt.agree(total, "it adds", "each adds")
+    return f"{calls} of a library; {which} a tensor, such as a bias, within the call."
+
+
+def _product(kernel: Kernel) -> str:
+    """Return the ATen product that a kernel computes; empty for other kernels."""
+    names = [node_op(origin) for origin in kernel.origins]
+    if kernel.extern:
+        names += kernel.name.removesuffix(".default").split(".")[-1:]
+    return next((name for name in names if name in PRODUCTS), "")
+
+
+def _has_epilogue(kernel: Kernel) -> bool:
+    """Return True if a kernel computes a product, an added tensor and another op."""
+    others = [op for op in node_ops(kernel) if op not in PRODUCTS]
+    return len(others) > (_product(kernel) not in ADDING)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import streamlit as st
 
 from core.report import FxGraph, Kernel
@@ -19,8 +22,8 @@ from pages.parts.graphs.drawn import captures_drawn, film_drawn, fusion_drawn, f
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.shown import View
-from pages.session.tables import draw
-from pages.session.url import go_to, set_state, state_of
+from pages.session.tables import draw, newly_picked_row
+from pages.session.url import go_to, press, set_state, state_of, taken
 
 NODE, GENERATED, INPUTS, TEXT = "node", "generated code", "inputs and results", "graph text"
 
@@ -139,7 +142,7 @@ def joint_graph(view: View, partition: PartitionView, graph: FxGraph | None) -> 
 
 
 KERNEL, WHY, IR = "kernel", "why not fused", "IR"
-OPENED, PAIRED = "fusion-opened", "fusion-paired"
+OPENED, PAIRED, PICKED = "fusion-opened", "fusion-paired", "fusion-picked"
 # Keys of the two nodes in the drawer.
 FIRST, SECOND = "why-one", "why-other"
 
@@ -150,6 +153,8 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
     The launches of the drawer's pair are outlined, until another is selected. Return the selected id, None without one.
     """
     picture, name = fusion_drawn(view, index, fusion), f"fusion-{view.compilation.id}-{index}"
+    if names := taken(PICKED):
+        _choose(names)
     pair_before, selected_before = state_of(PAIRED, ((), None))
     pair = fusion.chosen_pair(state_of(FIRST), state_of(SECOND)) if url.asked(url.DRAWER) == WHY else ()
     chosen = show(
@@ -158,7 +163,7 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
         frame=_frame(picture),
         graph=fusion.graph_id,
         outlined=fusion.hulls(*pair),
-        on_activate=_activated,
+        on_activate=partial(_activated, fusion),
     )
     _keep_frame(picture, chosen.frame)
     if pair and pair == pair_before and chosen.id not in (None, selected_before):
@@ -174,15 +179,18 @@ def draw_both(view: View, index: int, fusion: FusionView) -> str | None:
     selection in one is marked in the other.
     """
     picture, name = fusion_drawn(view, index), f"{view.compilation.id}-{index}"
+    opened = partial(_activated, fusion)
     # A view keeps its own selection while the URL has that of either view.
     last, selected = state_of("fusion-selections", (None, None)), url.selected()
     own = last if selected and selected in last else (selected, selected)
     left, right = st.columns(2, gap="small")
     with left:
-        left_choice = show(picture, f"before-{name}", step=name, own=own[0], frame=0, on_activate=_activated)
+        # The launches are on the right.
+        before = replace(picture, data={**picture.data, "largest": ()})
+        left_choice = show(before, f"before-{name}", step=name, own=own[0], frame=0, on_activate=opened)
     with right:
         frame = _frame(picture)
-        right_choice = show(picture, f"after-{name}", step=name, own=own[1], frame=frame, on_activate=_activated)
+        right_choice = show(picture, f"after-{name}", step=name, own=own[1], frame=frame, on_activate=opened)
     _keep_frame(picture, right_choice.frame)
     newest = _newest(left_choice.id, right_choice.id)
     if newest != selected and url.select(newest, fusion.graph_id):
@@ -201,12 +209,18 @@ def _keep_frame(picture: GraphDrawing, frame: int | None) -> None:
     url.put(url.FRAME, None if frame == len(picture.data["frames"]) - 1 else str(frame))
 
 
-def _activated(item_id: str) -> None:
-    # Two launches that torch did not fuse.
+def _activated(fusion: FusionView, item_id: str) -> None:
+    # The largest missed fusion.
     if item_id == "why":
         url.put(url.DRAWER, WHY)
+        _choose(fusion.pair)
     else:
         set_state(OPENED, item_id)
+
+
+def _choose(pair: tuple[str, ...]) -> None:
+    for key, name in zip((FIRST, SECOND), pair, strict=True):
+        set_state(key, name)
 
 
 def _newest(left: str | None, right: str | None) -> str | None:
@@ -254,35 +268,19 @@ def why_not(fusion: FusionView) -> None:
         st.caption(fusion.one_node)
         return
     st.markdown(f"**{fusion.question}**")
-    names = list(titles)
-    first, second = map(names.index, fusion.pair)
-    left = st.selectbox("First", names, index=first, format_func=titles.__getitem__, key=FIRST)
-    right = st.selectbox("Second", names, index=second, format_func=titles.__getitem__, key=SECOND)
+    _choose(fusion.chosen_pair(state_of(FIRST), state_of(SECOND)))
+    left = st.selectbox("First", titles, format_func=titles.__getitem__, key=FIRST)
+    right = st.selectbox("Second", titles, format_func=titles.__getitem__, key=SECOND)
     refusal = fusion.refusal(left, right)
     for line in refusal.lines if refusal is not None else ():
         st.markdown(line)
     st.caption(refusal.shared if refusal is not None else fusion.same_nodes)
-    with st.expander(fusion.refusals_title):
-        for line in fusion.refusals:
-            st.markdown(line)
-
-
-def loop_body(view: View, fusion: FusionView, selected: str | None) -> bool:
-    """Draw Inductor's IR of the selected op or kernel; return False if it was not recorded."""
-    if selected is None:
-        st.caption(fusion.no_ir_picked)
-        return True
-    text = fusion.ir(selected, view.text)
-    if text:
-        st.code(text, language="python", height=TALL)
-    else:
-        st.caption(fusion.no_ir)
-    return bool(text)
-
-
-def captures_of(view: View) -> capture.CaptureView:
-    """Return the captures of a run's model, with the graphs of the shown compilation."""
-    return capture.CaptureView(view.report, view.compilation, view.nodes, view.text)
+    with st.expander(fusion.refusals_title, expanded=True):
+        st.caption(fusion.refusal_counts)
+        row = newly_picked_row(fusion.refusals) if fusion.refusals.rows else None
+    if row is not None:
+        press(PICKED, row.names)
+        st.rerun()
 
 
 def captured_graphs(view: View, captures: capture.CaptureView) -> None:

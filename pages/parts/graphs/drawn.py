@@ -26,7 +26,7 @@ from pages import menu
 from pages.components.boxes.view import Stop, Stretch, stages
 from pages.components.code.view import code_view
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
-from pages.look.palette import FILL, PICTURE
+from pages.look.palette import FILL, PICTURE, TALL
 from pages.look.text import LONGEST_NAME, one_line
 from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code
 from pages.session import url
@@ -68,6 +68,11 @@ def show(
     if not step and chosen.id != selected and url.select(chosen.id, graph):
         st.rerun()
     return chosen
+
+
+def captures_of(view: View) -> CaptureView:
+    """Return the captures of a run's model, with the graphs of the shown compilation."""
+    return CaptureView(view.report, view.compilation, view.nodes, view.text)
 
 
 def fx_view(view: View, graph: FxGraph) -> FxGraphView:
@@ -233,3 +238,16 @@ def _title(place: Place) -> str:
     if not place.line:
         return one_line(place.file.rsplit("/", 1)[-1], LONGEST_NAME)
     return one_line(f"{place.short} in {place.name}" if place.name else place.short, LONGEST_NAME)
+
+
+def loop_body(view: View, fusion: FusionView, selected: str | None) -> bool:
+    """Draw Inductor's IR of the selected op or kernel; return False if it was not recorded."""
+    if selected is None:
+        st.caption(fusion.no_ir_picked)
+        return True
+    text = fusion.ir(selected, view.text)
+    if text:
+        st.code(text, language="python", height=TALL)
+    else:
+        st.caption(fusion.no_ir)
+    return bool(text)

@@ -377,8 +377,11 @@ def test_a_launch_names_the_launches_that_torch_refused_to_fuse_it_with() -> Non
         group.label: [fact for fact in group.facts if fact.name.startswith("not fused")] for group in model.groups
     }
     assert [(fact.name, fact.value) for fact in refusals["norm2 · layer_norm, add"]] == [
-        ("not fused with 4 add", "intermediate nodes between node1 & node2; both access 1.05 MB"),
-        ("not fused with 1 norm1 · layer_norm", "intermediate nodes between node1 & node2; both access 524 kB"),
+        ("not fused with add (kernel 4)", "intermediate nodes between node1 & node2; both access 1.05 MB"),
+        (
+            "not fused with norm1 · layer_norm (kernel 1)",
+            "intermediate nodes between node1 & node2; both access 524 kB",
+        ),
     ]
     assert not refusals["gelu"]
 
@@ -392,7 +395,7 @@ def test_an_edge_between_launches_that_torch_refused_to_fuse_is_marked() -> None
     assert len(marked) == 2
     for edge in marked:
         target = place[model.nodes[edge.target].id]
-        assert f"not fused with {target.badge} {target.label}" in [
+        assert f"not fused with {target.label} (kernel {target.badge})" in [
             fact.name for fact in place[model.nodes[edge.source].id].facts
         ]
 
@@ -485,3 +488,33 @@ def test_a_launch_over_several_layers_names_them() -> None:
     spans = {label: [fact.value for fact in group.facts if fact.name == "spans"] for label, group in groups.items()}
     assert spans["norm2 · layer_norm, add"] == ["self, norm2"]
     assert spans["norm1 · layer_norm"] == []
+
+
+def test_a_launch_has_its_place_its_kernel_and_the_values_from_outside_the_graph() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    groups = {
+        group.label: {fact.name: fact.value for fact in group.facts}
+        for group in fusion_model(schedule, nodes, of(compilation)).groups
+    }
+    facts = groups["norm2 · layer_norm, add"]
+    assert (facts["launch"], facts["kernel"]) == ("5 of 9", "2")
+    assert facts["graph inputs, parameters"] == "f32[8, 64, 256], f32[256], f32[256]"
+    assert "kernel" not in groups["up · addmm"]
+
+
+def test_a_constant_that_layers_share_is_in_no_layer_of_a_launch() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    constant = replace(nodes["mul"], inputs=(), module="L['self']['norm1']")
+    model = fusion_model(schedule, {**nodes, "mul": constant}, of(compilation))
+    (gelu,) = (group for group in model.groups if group.label == "gelu")
+    assert not [fact for fact in gelu.facts if fact.name == "spans"]
+
+
+def test_the_largest_missed_fusion_is_one_that_could_save_bytes() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    apart = tuple(
+        replace(each, rejected=tuple((first, second, "no shared data") for first, second, _ in each.rejected))
+        for each in schedule.rounds
+    )
+    model = fusion_model(replace(schedule, rounds=apart), nodes, of(compilation))
+    assert model.largest[-1].value == "none of 1.05 MB saveable"

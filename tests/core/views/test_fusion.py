@@ -7,7 +7,7 @@ import pytest
 from core.analysis.work import distinct_kernels, newest_compilations, work
 from core.graph.model import HULLS
 from core.report import DebugFile, EagerCall, Kernel, Payload
-from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView, fusion_schedules
+from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView, RefusedPair, fusion_schedules
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
 from core.views.progress import evidence
@@ -15,6 +15,8 @@ from core.views.tour import TourView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
+
+INTERMEDIATE_NODES = "intermediate nodes between node1 & node2"
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +67,8 @@ def test_nodes_are_titled_by_their_ops_and_kernels(fusion: FusionView) -> None:
     assert len(fusion.node_titles) == 10
     assert {name: fusion.node_titles[name] for name in ("op6", "op14", "op16")} == {
         "op6": "scaled_dot_product_flash_attention · op6 · getitem",
-        "op14": "3 gelu · op14 · mul, erf, add",
-        "op16": "4 add · op16 · add",
+        "op14": "gelu (kernel 3) · op14 · mul, erf, add",
+        "op16": "add (kernel 4) · op16 · add",
     }
 
 
@@ -77,20 +79,35 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
         "",
         ((1, "intermediate nodes between node1 & node2"),),
         f"They share 1.05 MB of buffers: {bound}.",
-        "up · addmm, 3 gelu, down · addmm",
+        "up · addmm, gelu (kernel 3), down · addmm",
     )
     refusal = fusion.refusal(*reversed(fusion.pair))
     assert refusal is not None
     assert refusal.lines == [
         "Others between them need a result of the first, and the second needs theirs.",
-        "Between them: up · addmm, 3 gelu, down · addmm.",
-        "round 1: `intermediate nodes between node1 & node2`",
+        r"Between them: up · addmm, gelu \(kernel 3\), down · addmm.",
+        "Torch's words in round 1: `intermediate nodes between node1 & node2`",
     ]
     assert fusion.hulls(*fusion.pair) == ("g:op9", "g:op16")
     assert fusion.refusal("op16", "op16") is None
     assert FusionRefusal("", (), "").lines == ["The scheduler recorded no reason for this pair."]
-    assert FusionRefusal("a_b", ((2, "c"),), "").lines == [r"a\_b", "round 2: `c`"]
-    assert fusion.refusals == [r"24 × intermediate nodes between node1 \& node2"]
+    assert FusionRefusal("a_b", ((2, "c"),), "").lines == [r"a\_b", "Torch's words in round 2: `c`"]
+
+
+def test_all_refused_pairs_are_listed_with_the_bytes_that_both_access(fusion: FusionView) -> None:
+    assert fusion.refusals.texts(fusion.refusals.rows).rows == (
+        ("1.05 MB", "norm2 · layer_norm, add (kernel 2) with add (kernel 4)", INTERMEDIATE_NODES),
+        ("524 kB", "norm1 · layer_norm (kernel 1) with norm2 · layer_norm, add (kernel 2)", INTERMEDIATE_NODES),
+        ("524 kB", "norm1 · layer_norm (kernel 1) with add (kernel 4)", INTERMEDIATE_NODES),
+    )
+    assert fusion.refusal_counts == r"Refusals of all rounds: 24 × intermediate nodes between node1 \& node2."
+    none = replace(fusion, schedule=replace(fusion.schedule, rounds=()))
+    assert (none.refusals.rows, none.refusal_counts) == ([], "The scheduler refused no pair of nodes.")
+
+
+def test_a_pair_without_an_equal_access_is_listed_last_since_nothing_is_saveable() -> None:
+    row = RefusedPair(("op0", "op1"), 262_144, "no shared data")
+    assert (row.saves, row.words) == (False, "none saveable: other parts, or in another order")
 
 
 def test_buffers_that_are_read_in_another_order_promise_no_saving() -> None:
@@ -100,7 +117,9 @@ def test_buffers_that_are_read_in_another_order_promise_no_saving() -> None:
     view = FusionView(report, compilation, compilation.schedules[1], reader(log, compilation))
     refusal = view.refusal("op0_op1", "op4")
     assert refusal is not None
-    assert refusal.shared == "Both access 2.56 kB of the same buffers, but other parts or in another order."
+    assert refusal.shared == (
+        "None to save: both access 2.56 kB of the same buffers, but other parts or in another order."
+    )
     assert refusal.between == ""
 
 

@@ -10,7 +10,7 @@ from core.analysis.durations import class_seconds, compile_time_s
 from core.analysis.dynamo.break_costs import break_costs, code_words, cost_words
 from core.report import Kernel, Load, Phase, Setting
 from core.trace.parsers.build import load_graph
-from core.views.fusion import epilogue_words
+from core.views.kernels.kernel import epilogue_words
 from core.views.tour import TourView
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_report

@@ -65,6 +65,31 @@ export function cut(text, width, perCharacter) {
   return `${text.slice(0, most - 1 - end)}…${end ? text.slice(-end) : ""}`;
 }
 
+// A name that fits, cut between its words: of a module before the ops, its last parts; else the beginning and the end.
+/** @param {string} name @param {number} width @param {number} perCharacter */
+export function cutName(name, width, perCharacter) {
+  const most = Math.max(1, Math.floor(width / perCharacter + 0.01));
+  if (name.length <= most) return name;
+  const at = name.lastIndexOf(" · ");
+  const parts = at < 0 ? [] : name.slice(0, at).split(".");
+  for (let from = 1; from <= parts.length; from += 1) {
+    const rest = from < parts.length ? `…${parts.slice(from).join(".")}${name.slice(at)}` : name.slice(at + 3);
+    if (rest.length <= most) return rest;
+  }
+  const words = name.slice(at < 0 ? 0 : at + 3).split(/(?<=[\s_.,])/);
+  let [best, largest] = ["", 0];
+  for (let head = 0; head < words.length; head += 1) {
+    const start = words.slice(0, head).join("").trimEnd();
+    for (let tail = words.length; tail > head; tail -= 1) {
+      const end = words.slice(tail).join("");
+      // The beginning and the end are about as long.
+      const worth = start.length + end.length - Math.abs(start.length - end.length) / 3;
+      if (start.length + end.length < most && worth > largest) [best, largest] = [`${start}…${end}`, worth];
+    }
+  }
+  return best || cut(name, width, perCharacter);
+}
+
 // As many facts of a line as fit, and the first one in any case.
 /** @param {string} line @param {number} width @param {number} perCharacter */
 export function cutFacts(line, width, perCharacter) {

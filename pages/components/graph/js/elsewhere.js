@@ -1,8 +1,10 @@
 // Selection and hover in the other views of the channel: highlight the related items here.
 import { COMMENTED, listen } from "../../js/shared.js";
+import { make } from "./dom.js";
 /** @import { Commented, Saying, Speaker, Told } from "../../js/types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
 /** @import { Graph } from "./model.js" */
+/** @import { Placed } from "./types.d.ts" */
 
 const MOST_ASKED = 4;
 const MOST_FOLDED = 20;
@@ -84,17 +86,24 @@ export class Elsewhere {
     return ids.some((id) => !before.includes(id));
   }
 
+  // The outlined boxes.
+  get boxes() {
+    return [...new Set(this.outlined.flatMap((id) => this.shown(id)))].flatMap((id) => this.drawing.placedOf(id) ?? []);
+  }
+
   // Bring all outlined items into view.
   reveal() {
-    const { drawing } = this;
-    const boxes = this.outlined.flatMap((id) => this.shown(id)).flatMap((id) => drawing.placedOf(id) ?? []);
-    if (boxes.length) drawing.camera.panTo(boxes, true);
+    const { boxes } = this;
+    if (boxes.length) this.drawing.camera.panTo(boxes, true);
   }
 
   sign() {
     for (const [name, ids] of Object.entries({ ...this.comments, outlined: this.outlined })) {
       this.drawing.stage.mark(name, new Set(ids.flatMap((/** @type {string} */ id) => this.shown(id))));
     }
+    const { boxes, drawing: { stage: { ties } } } = this;
+    ties.replaceChildren();
+    if (boxes.length === 2) drawTie(ties, boxes[0], boxes[1]);
   }
 
   // An item that is in a folded group is signed at the group.
@@ -144,6 +153,20 @@ export class Elsewhere {
       return drawing.camera.reveal(placed);
     }
   }
+}
+
+// A line between two launches that torch did not fuse.
+/** @param {Element} parent @param {Placed} first @param {Placed} second */
+function drawTie(parent, first, second) {
+  const [left, right] = first.x <= second.x ? [first, second] : [second, first];
+  const across = right.x - left.x - left.w;
+  const [upper, lower] = first.y <= second.y ? [first, second] : [second, first];
+  const [from, to] = across > 0
+    ? [[left.x + left.w, left.y + left.h / 2], [right.x, right.y + right.h / 2]]
+    : [[upper.x + upper.w / 2, upper.y + upper.h], [lower.x + lower.w / 2, lower.y]];
+  const middle = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
+  make("path", { d: `M${from}L${to}` }, parent);
+  make("text", { x: middle[0], y: middle[1] - 6, "text-anchor": "middle" }, parent, "not fused");
 }
 
 /** @param {Saying} said @returns {Told | null} */

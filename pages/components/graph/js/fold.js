@@ -99,6 +99,20 @@ export class Folds {
     drawing.busy(false);
   }
 
+  // Unfold the groups that hide these items.
+  /** @param {readonly string[]} ids */
+  async reach(ids) {
+    const { drawing } = this;
+    const { graph } = drawing;
+    const hidden = ids.filter((id) => !drawing.placedOf(id));
+    const paths = await Promise.all(hidden.map((id) => graph.pathTo(id, true).catch(() => [])));
+    const folded = paths.flat().filter((gid) => !graph.unfolded.has(gid));
+    if (!folded.length || drawing.graph !== graph) return;
+    await graph.load(folded).catch(() => null);
+    graph.unfold(folded.filter((gid) => graph.levels.has(gid)));
+    drawing.refresh(undefined, true);
+  }
+
   // A synchronised view folded these groups; fold groups with the same ids here, level by level.
   /** @param {string[]} ids @param {boolean} open */
   async follow(ids, open) {

@@ -17,13 +17,13 @@ export class Largest {
     this.root = make("div", { class: "largest", role: "group", "aria-label": "Largest launches" }, parent);
   }
 
-  // Two synchronised views have none: they show what changes. A drawing of little height has no room for them.
+  // A drawing of little height has no room for them.
   suit() {
     const { data } = this.view;
     if (this.digest === data.digest) return;
     this.digest = data.digest;
     this.root.replaceChildren();
-    const none = data.step || (data.height && data.height < LEAST_HEIGHT);
+    const none = data.height && data.height < LEAST_HEIGHT;
     for (const each of none ? [] : data.largest ?? []) this.add(each);
   }
 
@@ -32,11 +32,10 @@ export class Largest {
     const { name, badge, text, value } = each;
     const title = `${name}: ${value} · ${badge} ${text}`;
     const element = make("button", { type: "button", title }, this.root);
-    make("span", {}, element, name);
+    const head = make("span", {}, element, `${name} `);
+    make("b", {}, head, value);
     element.append(" ");
     const line = make("span", { class: "value" }, element);
-    make("b", {}, line, value);
-    line.append(" ");
     if (badge) make("i", {}, line, badge);
     line.append(" ");
     make("em", {}, line, text);

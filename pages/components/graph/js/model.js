@@ -105,6 +105,12 @@ export class Graph {
       if (this.levels.has(gid)) this.unfolded.add(gid);
     }
     this.recall = recall;
+    this.page = location.pathname;
+  }
+
+  // Another page is shown: the next visit begins as the first did, unless the URL says otherwise.
+  leave() {
+    if (location.pathname !== this.page) remember(`folds:${this.digest}`, null);
   }
 
   // Store a level, and index its selectable items.

@@ -1,5 +1,7 @@
 // Panels over the graph: its keys, error messages, and the tip at the pointer.
 import { button, make } from "./dom.js";
+import { groupOf } from "./film.js";
+import { isHull } from "./picture/compose.js";
 import { groupLine } from "./picture/scene.js";
 /** @import { Choice } from "./types.d.ts" */
 /** @import { Film } from "./film.js" */
@@ -68,7 +70,12 @@ export class Notice {
   }
 }
 
-// The tip at the pointer: names, facts and the meaning of the colour.
+// What only launches have: facts of groups, and a line of an op's tip.
+const OF_LAUNCHES = /^(share of|time|graph inputs|launch$|kernel$|not fused)/;
+const COMPUTED_AGAIN = /\ncomputed in .* launches$/;
+const LAUNCH_VALUE = /^kernel|, of the launch:/;
+
+// The tip at the pointer: names, facts and the meaning of the colour. Before the launches are there, it has none of theirs.
 export class Tip {
   /** @param {HTMLElement} parent @param {Film} film @param {Overlays} overlays */
   constructor(parent, film, overlays) {
@@ -89,16 +96,21 @@ export class Tip {
     const thing = version ? { label: version[1], detail: version[2], tip: version[3] } : item;
     this.root.hidden = false;
     this.root.replaceChildren();
+    const { fusing, eager } = this.film;
     this.line("name", thing.label);
-    this.line("what", item.g === undefined ? thing.detail : groupLine(item));
+    this.line("what", item.g === undefined ? thing.detail : fusing && isHull(item) ? "" : groupLine(item));
     this.line("what", (item.chips ?? []).join(", "));
+    const call = eager && item.g === undefined && groupOf(item, this.film.at)?.split(":")[2];
+    if (call) this.line("what", `a part of eager's call ${call}`);
     for (const [name, value] of item.facts ?? []) {
+      if (fusing && OF_LAUNCHES.test(name)) continue;
       const fact = make("div", { class: "pair" }, this.root);
       make("span", {}, fact, name);
       make("span", {}, fact, value);
     }
-    this.line("what", this.overlays.told(item));
-    this.line("more", thing.tip);
+    const value = this.overlays.told(item);
+    if (!fusing || !LAUNCH_VALUE.test(value)) this.line("what", value);
+    this.line("more", fusing ? thing.tip?.replace(COMPUTED_AGAIN, "") : thing.tip);
   }
 
   /** @param {string} name @param {string | undefined} text */

@@ -118,6 +118,7 @@ export class GraphView extends Drawing {
     this.listening.abort();
     this.resized.disconnect();
     this.film.stop();
+    this.main.leave();
     for (const timer of [this.later, this.settling, this.folds.timer]) clearTimeout(timer);
   }
 
@@ -127,7 +128,7 @@ export class GraphView extends Drawing {
     if (wish.source !== this.data.source) return;
     const paired = this.elsewhere.outline(wish.outlined ?? []);
     if (this.python.heeds(wish.serial)) await this.follow(wish);
-    if (paired) this.elsewhere.reveal();
+    if (paired) await this.folds.reach(this.elsewhere.outlined), this.elsewhere.reveal();
   }
 
   /** @param {CommandData} wish */

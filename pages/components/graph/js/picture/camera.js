@@ -167,7 +167,7 @@ export class Camera {
   // The whole picture, or a part of it.
   /** @param {number[]} [part] */
   fit([left, top, right, bottom] = [0, 0, this.picture.width, this.picture.height]) {
-    const { width, height } = this.size;
+    const [width, height] = [this.size.width - this.aside, this.size.height];
     const k = Math.min(
       1.2,
       (width - 2 * MARGIN) / (right - left || 1),
@@ -269,7 +269,7 @@ export class Camera {
     const all = [0, 1].map((i) => Math.min(...boxes.map(({ box }) => box[i])));
     all.push(...[2, 3].map((i) => Math.max(...boxes.map(({ box }) => box[i]))));
     const fits = (all[2] - all[0]) * this.k < width - 2 * AROUND && (all[3] - all[1]) * this.k < height - 2 * AROUND;
-    if (together && !fits) return this.fit(all);
+    if (together && (!fits || this.k < LEAST_WHOLE)) return this.fit(all);
     const [dx, dy] = shift(fits ? all : boxes[0].box);
     if (dx || dy) this.glide(this.x + dx, this.y + dy, this.k);
   }

@@ -1,6 +1,6 @@
-// The whole picture in a margin at the right, with a frame around what is in view; shown when most of the picture is
-// out of view. The margin is its own, and the map yields to a selection that is under it. The frame is painted: a box
-// of another size would make the browser lay out the texts of the drawing, too.
+// The whole picture in the lower right corner, with a frame around what is in view; shown when most of the picture is
+// out of view. At first no box is under the map, and it yields to a selection that is under it. The frame is painted: a
+// box of another size would make the browser lay out the texts of the drawing, too.
 import { drawingOn, make, remember, remembered } from "../dom.js";
 /** @import { Paints, Picture, Placed } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
@@ -11,6 +11,7 @@ const MAP_SHARE = 0.12;
 const LEAST_ROOM = 480;
 const AROUND = 8;
 const MOST_SEEN = 0.6;
+const MOST_HIGH = 0.5;
 
 export class Minimap {
   /** @type {{ picture: Picture, paints: Paints } | null} */
@@ -44,7 +45,7 @@ export class Minimap {
   size({ width, height }) {
     const { size } = this.camera;
     const wide = Math.min(MAP_WIDTH, MAP_SHARE * size.width);
-    const k = Math.min(wide / (width || 1), (size.height - 2 * AROUND) / (height || 1));
+    const k = Math.min(wide / (width || 1), MOST_HIGH * size.height / (height || 1));
     return [k, Math.max(24, width * k), Math.max(12, height * k)];
   }
 
@@ -105,10 +106,11 @@ export class Minimap {
     const seen = (Math.max(0, x1 - x0) * Math.max(0, y1 - y0)) / (width * height || 1);
     const room = this.room(picture, seen);
     this.camera.aside = room;
-    this.root.hidden = !room || this.isOver(this.selection(), room);
+    const high = Math.ceil(this.size(picture)[2]) + 2 * AROUND;
+    this.root.hidden = !room || this.isOver(this.selection(), room, high);
     if (this.root.hidden) return;
     const view = this.camera.size;
-    [this.root.style.width, this.root.style.height] = [`${room}px`, `${view.height}px`];
+    [this.root.style.width, this.root.style.height] = [`${room}px`, `${high}px`];
     const size = `${view.width} ${view.height}`;
     if (this.stale || this.drawn !== size) this.draw(picture, paints);
     this.drawn = size;
@@ -122,12 +124,13 @@ export class Minimap {
   }
 
   // True if the map hides most of the part of a box that is in view.
-  /** @param {Placed | null} placed @param {number} room */
-  isOver(placed, room) {
+  /** @param {Placed | null} placed @param {number} room @param {number} high */
+  isOver(placed, room, high) {
     if (!placed) return false;
     const { x, y, k, size: { width, height } } = this.camera;
     const [left, right] = [Math.max(0, x + placed.x * k), Math.min(width, x + (placed.x + placed.w) * k)];
-    const inView = left < width && right > 0 && y + placed.y * k < height && y + (placed.y + placed.h) * k > 0;
+    const inView = left < width && right > 0 && y + placed.y * k < height &&
+      y + (placed.y + placed.h) * k > height - high;
     return inView && right - (width - room) > (right - left) / 2;
   }
 

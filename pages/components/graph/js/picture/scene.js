@@ -1,7 +1,7 @@
 // Drawing of one item or one edge: SVG elements in the item's own coordinates.
 import { counted } from "../../../js/shared.js";
 import { headerOf, isHull } from "./compose.js";
-import { cut, cutFacts, make, OP_CLASS, opClass } from "../dom.js";
+import { cut, cutFacts, cutName, make, OP_CLASS, opClass } from "../dom.js";
 import { glyph } from "../icons.js";
 /** @import { MetricsData } from "../../../js/wire.d.ts" */
 /** @import { GroupItem, ItemElement, Line, Placed, Stub } from "../types.d.ts" */
@@ -83,7 +83,7 @@ function drawNode(g, { item, w, h }, m) {
   drawBox(g, w, h, item.cls || "other");
   const room = w - 2 * m.padX;
   let y = m.padY;
-  make("text", { class: "label", x: m.padX, y: y + 13 }, g, cut(item.label, room, m.labelChar));
+  make("text", { class: "label", x: m.padX, y: y + 13 }, g, cutName(item.label, room, m.labelChar));
   y += m.label;
   if (item.detail) {
     make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cut(item.detail, room, m.smallChar));
@@ -122,7 +122,7 @@ function drawGroup(g, item, { w, h }, m) {
   drawBox(g, w, h);
   const before = drawNumber(g, item, m);
   const room = w - 2 * m.padX;
-  const label = cut(item.label, room - 18 - before, m.labelChar);
+  const label = cutName(item.label, room - 18 - before, m.labelChar);
   make("text", { class: "label", x: m.padX + before, y: m.padY + 13 }, g, label);
   let y = m.padY + m.label;
   // What launches do is hidden before they are there.
@@ -170,7 +170,7 @@ function drawOpen(g, item, { w, h }, m) {
   make("path", { class: "header", d: top }, g);
   const before = drawNumber(g, item, m);
   const room = w - before - (isHull(item) ? 2 * m.padX + m.foldSign : 3 * m.padX + 42);
-  const label = cut(item.label, room, m.labelChar);
+  const label = cutName(item.label, room, m.labelChar);
   make("text", { class: "label", x: m.padX + before, y: 16 }, g, label);
   const rest = room - (label.length + 2) * m.labelChar;
   const line = groupLine(item);

@@ -1,7 +1,7 @@
 // Names of groups at the size of the screen, as on a map, where the picture's own text is too small to read: the number
 // of a kernel, its most important figure and its name, as far as there is room.
 import { isPresenting } from "../../../js/room.js";
-import { arrange, cut, cutFacts, make } from "../dom.js";
+import { arrange, cutFacts, cutName, make } from "../dom.js";
 import { TEXT_FROM } from "./camera.js";
 import { headerOf, isHull } from "./compose.js";
 import { isStretched, overlap } from "./grid.js";
@@ -20,7 +20,8 @@ const PRESENTED = 14;
 const CHAR = 0.61;
 const LEAST_WIDE = 16;
 const LEAST_NAMED = 50;
-const LEAST_NAME = 4;
+const LEAST_NAME = 3;
+const LEAST_CUT = 8;
 
 /** @typedef {Placed & { item: GroupItem }} PlacedGroup */
 
@@ -192,7 +193,8 @@ function signOf({ item, w, h, open }, k, size, eager) {
   } else {
     const shown = room >= figure.length ? [twain("name", figure)] : [];
     const rest = shown.length ? room - figure.length - 1 : room;
-    lines = [[...shown, ...(rest >= LEAST_NAME ? [twain("what", fitted(item.label, rest))] : [])]];
+    const name = rest >= LEAST_NAME ? fitted(item.label, rest) : "";
+    lines = [[...shown, ...(name && (rest >= LEAST_CUT || !name.includes("…")) ? [twain("what", name)] : [])]];
   }
   const length = (/** @type {[string, string][]} */ parts) =>
     parts.reduce((sum, [, text]) => sum + text.length + 1, -1) * char;
@@ -208,14 +210,17 @@ function twain(name, text) {
 
 /** @param {string} text @param {number} most */
 function fitted(text, most) {
-  return cut(text, most, 1);
+  return cutName(text, most, 1);
 }
 
 // The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module,
 // and before it is compiled the calls of eager in it.
 /** @param {GroupItem} item @param {boolean} eager */
 function figureOf(item, eager) {
-  if (isHull(item)) return (item.detail ?? "").split(" · ")[0].replace(/ \(.*\)$| of time$/, "");
+  if (isHull(item)) {
+    const [time] = (item.detail ?? "").split(" · ");
+    return time.replace(/ \(.*\)$| of time$/, "").replace("about ", "≈").replace("under ", "<");
+  }
   const facts = item.facts ?? [];
   if (eager) return facts.find(([name]) => name === "eager")?.[1] ?? "";
   return (facts.find(([name]) => name.startsWith("time")) ?? facts.find(([name]) => name.startsWith("share")))?.[1] ??

@@ -56,6 +56,7 @@ export class Stage {
     this.labels = layer("labels");
     this.signs = layer("signs");
     this.rings = layer("rings");
+    this.ties = layer("ties");
     /** @type {Map<Placed, ItemElement>} */
     this.drawn = new Map();
     /** @type {Map<Line | Stub, SVGGElement>} */
