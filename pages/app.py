@@ -21,6 +21,7 @@ from pages.session.url import (  # noqa: E402
     PAGE,
     arrive,
     drop_press,
+    keep_url,
     menu_pages,
     set_state,
 )
@@ -40,5 +41,6 @@ try:
     comments(top.shown, top.line)
     page.run()
     drop_press()
+    keep_url()
 except CompileboardError as error:
     st.error(plain(str(error), LONGEST_TEXT), icon=":material/error:")

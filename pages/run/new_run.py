@@ -14,6 +14,7 @@ from pages.parts.run.launch import (
     card,
     code_form,
     log_form,
+    opened_once,
     recorded_form,
     sample_form,
     tab_title,
@@ -22,7 +23,6 @@ from pages.parts.run.launch import (
 from pages.session import server, url
 from pages.session.header import page_title
 from pages.session.runs import last_runs
-from pages.session.url import opened_once
 
 page_title("What does torch.compile do to your model?")
 if missing := url.asked(MISSING):

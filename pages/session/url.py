@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import streamlit as st
-from streamlit.elements.lib.mutable_tab_container import TabContainer
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.views.selection import is_op
@@ -27,13 +26,6 @@ def state_of(name: str, default: Any = None) -> Any:
 def set_state(name: str, value: Any) -> None:
     """Store a value under a name; a widget with this key gets the value when it is drawn."""
     st.session_state[name] = value
-
-
-def opened_once(tab: TabContainer, name: str) -> bool:
-    """Return True if a tab is open or was open in this session, so that text typed there is not lost."""
-    if tab.open:
-        set_state(f"opened-{name}", True)
-    return bool(state_of(f"opened-{name}"))
 
 
 # The run, the compilation and the selected op of every page; the op's graph; and an item of the page that is no op.
@@ -192,16 +184,17 @@ def link(**more: str) -> dict[str, str]:
 
 # The view of a graph, written by the browser alone.
 LOOK = "look"
-# Keys: the current page, stored by `app.py`; and a navigation within it, until the browser has the new URL.
-PAGE, WAY = "page", "way"
+# Keys: the current page, stored by `app.py`; a navigation within it, until the browser has the new URL; and the URLs of
+# the last two script runs, at their begin and end, of which the browser may have any.
+PAGE, WAY, URLS = "page", "way", "urls"
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A navigation within a page, from one URL to another."""
+    """A navigation within a page, from its latest URLs to another."""
 
     page: str
-    left: dict[str, str]
+    left: tuple[dict[str, str], ...]
     wanted: dict[str, str]
 
 
@@ -235,23 +228,32 @@ def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
     """
     if page.name != state_of(PAGE):
         st.switch_page(page.script, query_params=dict(query))
-    set_state(WAY, _Way(page.name, _without_look(), dict(query)))
+    # An earlier URL of the wanted run may also be the URL on arrival.
+    earlier = (each for each in state_of(URLS, ()) if each.get(RUN) != query.get(RUN))
+    set_state(WAY, _Way(page.name, (*earlier, _without_look()), dict(query)))
     st.rerun()
+
+
+def keep_url() -> None:
+    """Store the URL as the request had it; call it again after the page is drawn, which may write it."""
+    set_state(URLS, (*state_of(URLS, ()), _without_look())[-4:])
 
 
 def arrive(page: str) -> None:
     """Apply the pending navigation before the page is drawn.
 
-    The navigation is pending as long as requests have the old URL. It ends with another URL or page, or if the
-    visitor goes back in the browser's history.
+    The navigation is pending as long as requests have an old URL: the browser may learn the page's last change of its
+    URL after the request that navigates. It ends with another URL or page, or if the visitor goes back in the
+    browser's history.
     """
     way: _Way | None = state_of(WAY)
     context = get_script_run_ctx()
     back = context is not None and context.is_history_navigation
-    if way is not None and way.page == page and way.left == _without_look() and not back:
+    if way is not None and way.page == page and _without_look() in way.left and not back:
         st.query_params.from_dict(way.wanted)
     else:
         set_state(WAY, None)
+        keep_url()
 
 
 def _without_look() -> dict[str, str]:

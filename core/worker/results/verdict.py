@@ -108,7 +108,7 @@ def judged(
 
 
 def precision_of(eager: Any, compiled: torch.Tensor, reference: torch.Tensor) -> Precision:
-    """Return eager's precision: that of TF32 if eager itself shows errors of that size on a device that has it.
+    """Return eager's precision: that of TF32 if eager has errors of that size on a device with TF32.
 
     A product in TF32 has other errors in each algorithm, row by row; in all, compiled's must be about eager's.
     """

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from streamlit.elements.lib.mutable_tab_container import TabContainer
 
 from core import (
     CompileJob,
@@ -301,6 +302,13 @@ def card(sample: Sample, last: lists.ListedRun | None) -> None:
                 url.put(url.AGAIN, None)
                 url.put(url.SAMPLE, sample.name)
                 st.rerun()
+
+
+def opened_once(tab: TabContainer, name: str) -> bool:
+    """Return True if a tab is open or was open in this session, so that text typed there is not lost."""
+    if tab.open:
+        set_state(f"opened-{name}", True)
+    return bool(state_of(f"opened-{name}"))
 
 
 def tab_title() -> str:
