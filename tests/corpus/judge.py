@@ -2,7 +2,8 @@
 
 A run of the product is read as a visitor reads it: by the cards of its findings, and by the fixes that are offered for
 its graph breaks and recompiles. Each offer with a claim is followed by torch alone, in a fresh process. An offer whose
-claim fails there is wrong, unless the product's own trial refuses it, too.
+claim fails there is wrong, unless the product's own trial refuses it, too. Cards that contradict one another or the
+run are wrong, too.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from core.graph.fx import source_path
 from core.job import add_job_options, job_of
 from core.runs.stored import read_trials
 from tests.corpus.case import DIRECTORY, Case
+from tests.support.contradictions import contradictions
 from tests.support.places import ROOT
 
 # What a claim measures → name of torch's count.
@@ -144,6 +146,7 @@ def judge(runner: Runner, torch: TorchAlone, case: Case) -> Judgement:
     """Judge a case by the product's cards and by torch's counts."""
     examined = examine(runner, case)
     made = Judgement(case, [card_text(each) for each in examined.found])
+    made.wrong += contradictions(examined.side.report, examined.found, examined.side.text)
     made.wrong += [f"advised: {case.fields['Not']}" for card in made.cards if matches(case, "Not", card)][:1]
     if case.is_control:
         cards = [card_text(each) for each in examined.found if each.rule != OF_THIS_MACHINE]

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
-from core.analysis.repairs.claims import INTEGERS, RunTrials, counts
+from core.analysis.repairs.claims import RunTrials, counts
+from core.analysis.repairs.offers import INTEGERS
 from core.commands.main import main
 from core.commands.output import OK
 from core.runs.engine.queues import Assignment

@@ -27,7 +27,10 @@ NUMBER_CHANGED = re.compile(r"(.+?) == -?[\d.]+(?:e-?\d+)?$")
 SPECIALIZED = frozenset({0, 1})
 # Tensors of a module, whose sizes are constants for torch.
 OF_MODULE = ("._parameters[", "._buffers[")
-Why = Literal["", "specialized", "static", "module", "constant", "branch", "inner", "number", "unknown"]
+Why = Literal[
+    "", "specialized", "static", "module", "parameter", "array", "constant", "branch", "inner", "number", "unknown"
+]
+OF_NUMPY = "___from_numpy("
 LISTED = re.compile(r"\b(size|stride)=\[([^\]]*)\]")
 # Number that a guard compares with a Python value: `L['n'] == 4`.
 NUMBER = re.compile(r"^(L\[.+\]) == (-?\d{1,18})$")
@@ -65,7 +68,8 @@ class SizeAdvice:
     observed sizes except the `special` sizes. Those are 0 and 1, each compiled separately.
 
     `why` is the reason against the marks: no avoidable recompile remains (`specialized`), the job has
-    `dynamic=False` (`static`), the tensor is a parameter or buffer (`module`), the code makes the size a constant
+    `dynamic=False` (`static`), the tensor is a parameter or buffer (`module`), the size is always that of a parameter
+    (`parameter`), the input is a NumPy array (`array`), the code makes the size a constant
     (`constant`, at `place`) or takes another branch for the first size (`branch`), the model creates the tensor
     (`inner`), a guard ties the size to the Python number `number` (`number`), or the log does not decide
     (`unknown`).
@@ -166,6 +170,8 @@ class _Frame:
 
     def refused(self) -> SizeAdvice | None:
         """Return what to advise if no mark avoids the recompile; None if a mark may avoid it."""
+        if self._follows_parameter():
+            return SizeAdvice(why="parameter")
         if self._dynamic is False:
             return SizeAdvice(why="static")
         if not self._source:
@@ -183,6 +189,19 @@ class _Frame:
         if (self._source, self._index) not in self._marks:
             return SizeAdvice(why="constant", place=self._constant_at())
         return None
+
+    def _follows_parameter(self) -> bool:
+        """Return True if the size is one of a parameter, or varies and equals one in each compilation."""
+        if OF_MODULE[0] in self._source:
+            return True
+        sizes = [tensor_sizes(compilation) for compilation in self._compilations]
+        own = [each[self._source][self._index] for each in sizes if self._source in each]
+        if len(own) < len(sizes) or None in own or len(set(own)) < 2:
+            return False
+        parameters = [source for source in self._first_sizes if OF_MODULE[0] in source]
+        places = [(source, index) for source in parameters for index in range(len(self._first_sizes[source]))]
+        return any([each.get(source, ())[index : index + 1] for each in sizes] == [(size,) for size in own]
+                   for source, index in places)  # fmt: skip
 
     def _constant_at(self) -> Place | None:
         """Return the line that specialized the size; None if torch did not log it."""
@@ -202,7 +221,18 @@ class _Frame:
         marks = tuple(InputDimension(local_names(source), index) for source, index in self._ordered_dims())
         dynamic = self._dynamic is not True and not self._equal_by_coincidence()
         number, satisfied = self._tied_number(), self._first_call_satisfies()
-        why: Why = "number" if number else "" if satisfied else "branch" if satisfied is False else "unknown"
+        is_array = any(mark.tensor.startswith(OF_NUMPY) for mark in marks)
+        why: Why = (
+            "array"
+            if is_array
+            else "number"
+            if number
+            else ""
+            if satisfied
+            else "branch"
+            if satisfied is False
+            else "unknown"
+        )
         if not why and is_called_inside(self._compilations[0]):
             why = "inner"
         if why == "branch":

@@ -6,6 +6,7 @@ Hints are corrected by a literal table where following them fails. A recompile g
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +16,23 @@ from itertools import groupby
 from core.analysis.dynamo.failures import is_wrapper
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_advice
-from core.analysis.findings.finding import RunFacts, book, known_causes
+from core.analysis.findings.finding import RunFacts, book, case, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, makes_classes
-from core.analysis.repairs.offers import LAST_RESORT, decides, line_of, repairs_of_break
+from core.analysis.repairs.choices import COMPARES
+from core.analysis.repairs.offers import LAST_RESORT, decides, decides_by_size, line_of, repairs_of_break
 from core.analysis.repairs.source import (
     SETTINGS,
+    SIZES_OF_PARAMETERS,
     CodeFix,
     Proposal,
+    dotted,
     dynamo_settings,
     proposal_of,
+    read_code,
     setting_fix,
     settings_of_break,
 )
+from core.base.syntax import expression
 from core.report import Frame, GraphBreak, Recompile
 
 # Files that the user can't edit: installed packages and Python's standard library.
@@ -70,6 +76,7 @@ DECIDES = (
     "Python decides here by a tensor's value. Compute both results and choose with `torch.where`, or decide outside "
     "the compiled function."
 )
+BRANCHING, OF_SHAPES = "GB0170", "GB0036"
 IN_BACKWARD = (
     "The line runs in a backward that compiled autograd traces. Write the `backward` of the `autograd.Function`, or "
     "the hook, with ops that Dynamo traces."
@@ -88,6 +95,12 @@ ONE_GRAPH = "One graph then takes all of these sizes."
 LAYOUT_OF_SIZES = "The other compilations come from conditions on sizes in the code."
 # Setting that reads numbers into the graph, where no code decides by them.
 READS = "capture_scalar_outputs"
+MARKS_STATIC = "mark_static"
+SYMBOLIC_PARAMETERS = Proposal(
+    f"torch._dynamo.config.{SIZES_OF_PARAMETERS} = False; torch.compile(model, dynamic=True)",
+    compile={"dynamic": True},
+    dynamo={SIZES_OF_PARAMETERS: False},
+)
 EQUAL = "`dynamic=True` is not enough: sizes that are equal in the first call share one symbol."
 DYNAMIC = "`dynamic=True` makes sizes symbolic from the first call"
 SPECIALIZED = "torch specializes size {}: a call with it always needs its own compilation."
@@ -97,17 +110,17 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
     """Return the advice for a graph break, in words."""
     if INTERPRETED in graph_break.explanation:
         return ON_GPU
-    if cure := known_cure(graph_break, outranks=True):
-        return cure
-    fix = next(iter(fixes_of_break(facts, graph_break)), None)
-    if fix is not None:
-        return fix_words(fix)
-    if cure := known_cure(graph_break):
+    if cure := cure_of_break(facts, graph_break):
         return cure
     hints = fitting_hints(facts, graph_break)
     if not is_library(graph_break.place.file):
-        why = f"{TORCHS_REASON} {graph_break.explanation}" if graph_break.explanation else UNKNOWN_CAUSE
-        return as_torchs(graph_break, next(iter(hints), "")) or (DECIDES if _decides(facts, graph_break) else why)
+        why = (
+            " ".join((case("not traced"), TORCHS_REASON, graph_break.explanation))
+            if graph_break.explanation
+            else UNKNOWN_CAUSE
+        )
+        hint = next((hint for hint in hints if not NO_CHANGE.search(hint)), "")
+        return as_torchs(graph_break, hint) or (DECIDES if _decides(facts, graph_break) else why)
     if OPTIMIZER.search(graph_break.place.file) and "graph_break()" in graph_break.reason:
         return OF_OPTIMIZER
     line = users_line(graph_break)
@@ -122,6 +135,65 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
         + (f"{setting.rstrip('.')}. Otherwise move" if setting else "Move")
         + f" that call out of the compiled function{_moved_out(facts, graph_break, line)}."
     )
+
+
+def with_tensors(line: str) -> str:
+    """Return a returned or assigned condition with torch's logical functions; empty for another line."""
+    start = re.match(r"return |\w+ = ", line)
+    code = read_code(line.removeprefix(start[0])) if start else None
+    statement = code.tree.body[0] if code is not None and len(code.tree.body) == 1 else None
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    is_logical = isinstance(value, ast.BoolOp) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
+    return ast.unparse(_Logical().visit(value)) if is_logical and value is not None else ""
+
+
+class _Logical(ast.NodeTransformer):
+    """Replacement of Python's logical operators by torch's functions."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        values: list[ast.expr] = [self.visit(value) for value in node.values]
+        name = "torch.logical_and" if isinstance(node.op, ast.And) else "torch.logical_or"
+        joined = values[0]
+        for value in values[1:]:
+            joined = ast.Call(expression(name), [joined, value], [])
+        return joined
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        operand: ast.expr = self.visit(node.operand)
+        if not isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, operand)
+        return ast.Call(expression("torch.logical_not"), [operand], [])
+
+
+def _branch_words(facts: RunFacts, graph_break: GraphBreak) -> str:
+    """Return the advice for a line that decides by a tensor, by what it does; empty for other lines."""
+    code = read_code(facts.source) if graph_break.registry_id == BRANCHING else None
+    statement = code.statement(graph_break.place.line) if code and graph_break.place.file == facts.path else None
+    if code is None or statement is None:
+        return ""
+    if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[0], ast.Raise):
+        return case("raises", test=code.says(statement.test))
+    logical = with_tensors(graph_break.code)
+    reads = [node for node in ast.walk(statement) if isinstance(node, ast.BoolOp)]
+    return case("logical", code=logical) if logical and all(map(_are_tensors, reads)) else ""
+
+
+def _are_tensors(condition: ast.BoolOp) -> bool:
+    """Return True if each part of a condition is a call that reduces or compares tensors."""
+    parts = [part.operand if isinstance(part, ast.UnaryOp) else part for part in condition.values]
+    names = [dotted(part.func) or getattr(part.func, "attr", "") for part in parts if isinstance(part, ast.Call)]
+    return len(names) == len(parts) and all(name.rpartition(".")[2] in COMPARES for name in names)
+
+
+def cure_of_break(facts: RunFacts, graph_break: GraphBreak) -> str:
+    """Return the cure of a break in words, by the book of causes, a fix or its code; empty without one."""
+    if cure := known_cure(graph_break, outranks=True):
+        return cure
+    fix = next(iter(fixes_of_break(facts, graph_break)), None)
+    if fix is not None:
+        return fix_words(fix)
+    of_size = case("size decides") if needs_size(facts, graph_break) else ""
+    return _branch_words(facts, graph_break) or known_cure(graph_break) or of_size
 
 
 def setting_hint(facts: RunFacts, graph_break: GraphBreak) -> str:
@@ -188,6 +260,12 @@ def _decides(facts: RunFacts, graph_break: GraphBreak) -> bool:
     return by_file or BRANCHES.search(graph_break.code) is not None
 
 
+def needs_size(facts: RunFacts, graph_break: GraphBreak) -> bool:
+    """Return True if a result has a size that depends on data, and the code decides by it."""
+    line = line_of(graph_break, facts.path)
+    return graph_break.registry_id == OF_SHAPES and line is not None and decides_by_size(facts.source, line)
+
+
 def fix_proposal(facts: RunFacts, graph_break: GraphBreak) -> Proposal | None:
     """Return the change that the advice for a graph break names; None if it names no fix."""
     fix = next(iter(fixes_of_break(facts, graph_break)), None)
@@ -240,6 +318,10 @@ def size_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Prop
     The job is None if no option helps.
     """
     advice = size_advice(facts.report, reason)
+    if advice.why == "parameter":
+        return case("size of a parameter", name=name), SYMBOLIC_PARAMETERS
+    if advice.why == "constant" and MARKS_STATIC in facts.source:
+        return case("marked static"), None
     if advice.why == "static":
         leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})
         return "`dynamic=False` compiles one graph per size: leave it out.", leave_out
@@ -286,6 +368,8 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
         )
     if advice.why == "number":
         return f"{DYNAMIC}, and `{advice.number}` too. A mark alone raises, since this size depends on that number."
+    if advice.why == "array":
+        return case("size of an array")
     if advice.why == "inner":
         inner = f"`{name}` is created inside the model, where no size can be marked"
         return f"{DYNAMIC}; {inner}." if advice.dynamic else f"{inner}. Remove the graph break instead."

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from core.analysis.durations import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.dynamo.recompiles import guard_rows
-from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
+from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
 from core.analysis.kernels.kernel import kernels_disturbed
 from core.analysis.kernels.ledger import summary
@@ -362,7 +362,7 @@ def printed(facts: RunFacts) -> Iterator[Finding]:
     own = [remark.line.text for remark in remarks if remark.kind == "slow text"]
     # The code's own print is no advice.
     lines = [line for line in printed_lines(facts.output) if line.place or not any(text in line.text for text in own)]
-    for kind in ("slow", "deprecated"):
+    for kind in ("slow", "deprecated", "complex"):
         advice = "slow on cpu" if kind == "slow" and facts.on_cpu else kind
         yield from (_finding(line, advice) for line in [line for line in lines if line.kind == kind][:MOST])
 
@@ -374,13 +374,14 @@ def _finding(line: PrintedLine, advice: str) -> Finding:
         rule="printed",
         title=f"{'The library' if line.place else 'The run'} printed: {text}",
         reason=f"{by}, {count(line.count, 'time')}.",
-        advice=ADVICE[advice],
+        advice=ADVICE.get(advice) or case(advice),
         page="overview",
         weight="cost" if advice == "slow" else "note",
     )
 
 
-PrintedKind = Literal["slow", "deprecated", ""]
+PrintedKind = Literal["slow", "deprecated", "complex", ""]
+COMPLEX = "does not support code generation for complex operators"
 
 # Terminal colours, and other control characters.
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]")
@@ -431,6 +432,8 @@ def _lines(output: str) -> Iterator[tuple[str, str, PrintedKind]]:
 
 
 def _kind(text: str, line: str) -> PrintedKind:
+    if COMPLEX in text:
+        return "complex"
     if SLOW.search(text):
         return "slow"
     return "deprecated" if DEPRECATED.search(line) else ""

@@ -13,8 +13,8 @@ from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.answers import answered, cure, known_error, next_rung
 from core.analysis.findings.break_advice import (
     break_advice,
+    cure_of_break,
     fix_proposal,
-    fix_words,
     fixes_of_break,
     is_library,
     owner_in_torch,
@@ -30,6 +30,8 @@ from core.analysis.findings.number_advice import (
     class_words,
     differs_by_instance,
     hyperparameter_words,
+    length_words,
+    member_words,
     number_words,
     value_words,
 )
@@ -79,6 +81,8 @@ Advice = Callable[[RunFacts, Recompile, str], tuple[str, Proposal | None]]
 BY: dict[str, Advice] = {
     "size": size_words,
     "class": class_words,
+    "member": member_words,
+    "length": length_words,
     "hyperparameter": hyperparameter_words,
     "attribute": attribute_words,
     "value": value_words,
@@ -180,9 +184,8 @@ def _skipped_advice(facts: RunFacts, first: Failure) -> tuple[str, Proposal | No
     if _is_own_failure(facts, first):
         return OWN_CODE, None
     for graph_break in _breaks_of(facts, first.compilation):
-        fix = next(iter(fixes_of_break(facts, graph_break)), None)
-        if fix is not None:
-            return fix_words(fix), fix_proposal(facts, graph_break)
+        if words := cure_of_break(facts, graph_break):
+            return words, fix_proposal(facts, graph_break)
     hints = (setting_hint(facts, graph_break) for graph_break in _breaks_of(facts, first.compilation))
     return next(filter(None, hints), FRAME_SKIPPED), None
 

@@ -12,19 +12,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from core.analysis.dynamo.failures import Failure, Phase, failed_phase, phase_of
-from core.analysis.findings.answers import AOT_EAGER, EAGER
+from core.analysis.findings.answers import AOT_EAGER, EAGER, known_error
 from core.analysis.findings.break_advice import (
     NO_CHANGE,
     as_torchs,
+    break_advice,
     fitting_hints,
     fix_proposal,
     fix_words,
     fixes_of_break,
     known_cure,
+    with_tensors,
 )
-from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
+from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
+from core.analysis.repairs.offers import line_of
 from core.analysis.repairs.source import CodeFix, Proposal, read_code
-from core.base.syntax import expression
 from core.report import Compilation, GraphBreak
 
 HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)
@@ -37,7 +39,6 @@ COMPILES_ITSELF = re.compile(r"\b(?:cond|while_loop|scan|map)(?:_impl)?$")
 OF_DATA = "data-dependent expression"
 # Read of a tensor's value as a number, and torch's id of a branch by a tensor.
 READ, BRANCHING = re.compile(r"\.item\(\)"), "GB0170"
-FIRST_LINE = "return "
 BEFORE_BACKENDS = "Dynamo raised it while it traced{at}, before any backend: no other backend helps."
 EAGER_TOO = "{name} raises it without `torch.compile`, too: it compiles code by itself."
 RAISED = "{part} raised it{at}. With `backend='{lower}'`, it is not used."
@@ -52,7 +53,6 @@ OP = re.compile(r"^\s*target: (\S+)$", re.MULTILINE)
 OPCHECK = re.compile(r"^Use torch\.library\.opcheck .+", re.MULTILINE)
 BISECT = "`python -m core bisect` finds the part of `torch.compile` without which it is gone."
 WITHOUT_FULLGRAPH = "Without `fullgraph=True`, Dynamo breaks the graph here, compiles the rest and runs this eagerly."
-LOGICAL = "Python's `and`, `or` and `not` need a bool. Write `{code}`."
 CHECK = (
     "The line decides by a size or number that depends on data. If it always holds, write `torch._check({condition})` "
     "before it; otherwise compute without this condition."
@@ -65,11 +65,30 @@ def raised_at_run_time(facts: RunFacts) -> Iterator[Finding]:
     if error is None or failed_phase(facts.report) != "run time":
         return
     hint = OPCHECK.search(error.message)
+    lines = {frame.line for frame in error.frames if frame.file == facts.path}
+    broken = [each for each in facts.report.graph_breaks if line_of(each, facts.path) in lines]
+    advice = break_advice(facts, broken[0]) if broken else BISECT
     yield Finding(
         rule="raised at run time",
         title=f"Compiled code raised `{error.type}` in 1 call that eager made.",
         reason=f"{'. '.join(error.message.strip().splitlines()[:2]).rstrip('.')}.",
-        advice=hint[0] if hint else BISECT,
+        advice=hint[0] if hint else advice,
+        page="overview",
+        weight="wrong",
+    )
+
+
+def raised_in_eager(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for an error that the model raised in a call without `torch.compile`."""
+    error = facts.report.error
+    if error is None or not error.stage.endswith(": eager") or error.field or known_error(facts) is not None:
+        return
+    at = f" at `{error.frames[-1].short}`" if error.frames else ""
+    yield Finding(
+        rule="raised in eager",
+        title=case("eager", "title", type=error.type, call=error.stage.partition(":")[0], at=at),
+        reason=f"{'. '.join(error.message.strip().splitlines()[:2]).rstrip('.')}.",
+        advice=case("eager"),
         page="overview",
         weight="wrong",
     )
@@ -113,9 +132,9 @@ def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> st
             return fix_words(choice)
         condition = _condition(broken.code)
         return CHECK.format(condition=condition) if condition else ""
-    logical = _with_tensors(broken.code) if _operator(facts, compilation) else ""
+    logical = with_tensors(broken.code) if _operator(facts, compilation) else ""
     if logical:
-        return LOGICAL.format(code=logical)
+        return case("logical", code=logical)
     fixes = sorted(fixes_of_break(facts, broken), key=lambda fix: bool(fix.settings))
     if fixes:
         return fix_words(fixes[0])
@@ -190,31 +209,4 @@ def _condition(line: str) -> str:
     return next(filter(None, match.groups()), "") if match else ""
 
 
-def _with_tensors(line: str) -> str:
-    """Return a returned condition with torch's logical functions; empty without such a condition."""
-    code = read_code(line.removeprefix(FIRST_LINE)) if line.startswith(FIRST_LINE) else None
-    statement = code.tree.body[0] if code is not None and len(code.tree.body) == 1 else None
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    is_logical = isinstance(value, ast.BoolOp) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
-    return ast.unparse(_Logical().visit(value)) if is_logical and value is not None else ""
-
-
-class _Logical(ast.NodeTransformer):
-    """Replacement of Python's logical operators by torch's functions."""
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        values: list[ast.expr] = [self.visit(value) for value in node.values]
-        name = "torch.logical_and" if isinstance(node.op, ast.And) else "torch.logical_or"
-        joined = values[0]
-        for value in values[1:]:
-            joined = ast.Call(expression(name), [joined, value], [])
-        return joined
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        operand: ast.expr = self.visit(node.operand)
-        if not isinstance(node.op, ast.Not):
-            return ast.UnaryOp(node.op, operand)
-        return ast.Call(expression("torch.logical_not"), [operand], [])
-
-
-RULES: tuple[Rule, ...] = (raised_at_run_time,)
+RULES: tuple[Rule, ...] = (raised_at_run_time, raised_in_eager)

@@ -158,6 +158,11 @@ def book() -> Mapping[str, Sequence[Mapping[str, Any]]]:
     return tomllib.loads(Path(__file__).with_name("causes.toml").read_text(encoding="utf-8"))
 
 
+def case(key: str, text: str = "advice", /, **values: str) -> str:
+    """Return a text of a case of the book of causes, with values."""
+    return next(str(row[text]) for row in book()["case"] if row["name"] == key).format(**values)
+
+
 @lru_cache
 def known_causes(of: CauseKind) -> tuple[KnownCause, ...]:
     """Return the rows of the book of causes of a kind."""

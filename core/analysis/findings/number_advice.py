@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from core.analysis.dynamo.failures import is_called_inside
 from core.analysis.dynamo.varied_sizes import number_is_symbolic
-from core.analysis.findings.finding import RunFacts
+from core.analysis.findings.finding import RunFacts, case
 from core.analysis.repairs.offers import AttributeUse, attribute_use, key_of, scheduler_steps
 from core.analysis.repairs.source import SETTINGS, Proposal
 from core.base.words import number
@@ -21,6 +21,7 @@ LAST_NAME = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
 HYPERPARAMETER = re.compile(r"\.param_groups\[\d+\]\['(\w+)'\]")
 # Hyper-parameters that schedulers of these classes change, unless they get `cycle_momentum=False`.
 CYCLED, CYCLES = ("betas", "momentum"), ("OneCycleLR", "CyclicLR")
+SYMBOLIC = "`dynamic=True` makes it symbolic from the first call."
 SPECIALIZES = "Dynamo specializes on its value, so each value needs a compilation."
 PASS_TENSOR = f"{SPECIALIZES} If it is only used in arithmetic, pass `torch.tensor({{}})`."
 STORE_TENSOR = f"{SPECIALIZES} If it is only used in arithmetic, store it in a tensor, such as a buffer of the module."
@@ -48,6 +49,8 @@ DEFINE_ONCE = (
     "A class that is defined again is another class: define it once, at module level. If `{name}` has several classes, "
     "each needs a compilation."
 )
+# Class in torch's reason.
+CLASS = re.compile(r"type=<class '[^']*?(\w+)'>")
 # Class that the backend `eager` makes in each call for an `autograd.Function` in a graph.
 TEMPLATE = "ApplyTemplateBackward"
 OF_TEMPLATE = (
@@ -64,7 +67,7 @@ def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Pr
     last = LAST_NAME.search(name)
     is_argument = ARGUMENT.fullmatch(name) is not None
     if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
-        return "`dynamic=True` makes it symbolic from the first call.", _dynamic()
+        return SYMBOLIC, _dynamic()
     key = key_of(reason.code, last[1]) if last else ""
     if key:
         return (KEY_OF_ARGUMENT if is_argument else KEY).format(key=key, name=name), None
@@ -88,6 +91,22 @@ def class_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Pro
     return OF_TEMPLATE if makes_classes(facts, [reason.compilation]) else DEFINE_ONCE.format(name=name), None
 
 
+def member_words(facts: RunFacts, reason: Recompile, _: str) -> tuple[str, Proposal | None]:
+    """Return the advice for another member of an enumeration, in words; empty for other objects."""
+    match = CLASS.search(reason.reason)
+    is_member = match is not None and re.search(rf"^\s*class {match[1]}\(.*Enum.*\):", facts.source, re.MULTILINE)
+    return (case("member", kind=match[1]) if match and is_member else ""), None
+
+
+def length_words(facts: RunFacts, _: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """Return the advice for a list that the model's file fills, in words; empty for other lists."""
+    last = LAST_NAME.search(name)
+    fills = last is not None and re.search(
+        rf"\b{last[1]}\.(?:append|extend|insert|add|update|pop|clear)\(", facts.source
+    )
+    return (case("filled") if fills else ""), None
+
+
 def makes_classes(facts: RunFacts, compile_ids: Iterable[str]) -> bool:
     """Return True if a frame was recompiled because torch made a class for an `autograd.Function`."""
     frames = set(map(frame_id, compile_ids))
@@ -107,6 +126,8 @@ def attribute_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str,
     """Return the advice for a varying number in an attribute, in words and as a job; the job may be None."""
     attribute = name.rpartition(".")[2]
     use = attribute_use(facts.source, attribute)
+    if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
+        return SYMBOLIC, _dynamic()
     key = key_of(reason.code, attribute) or (use.key if use else "")
     if key:
         return KEY.format(key=key, name=name), None

@@ -163,7 +163,7 @@ def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
     Calls of torch are left out, since Dynamo traces them, and of coroutines, which give no result.
     """
     calls = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
-    user_calls = [call for call in calls if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
+    user_calls = [call for call in calls if _full_name(code, call).partition(".")[0] not in (code.torch, "torch")]
     local = (
         _imported_names(code)
         | {node.name for node in code.tree.body if isinstance(node, ast.FunctionDef)}

@@ -37,6 +37,9 @@ SIZES = (
 )
 
 
+TESTS = (ast.If, ast.IfExp, ast.While, ast.Assert)
+
+
 class Branches(NamedTuple):
     """A branch to replace: its range in the text, and the code of both values.
 
@@ -357,6 +360,26 @@ def decides(code: UserCode, line: int) -> bool:
     """
     drawn = any("random" in dotted(call.func).split(".") for call in code.on_line(line, ast.Call))
     return drawn or any(_decides(code, use) for call in _all_reads(code, line) for use in _uses(code, call))
+
+
+def decides_by_size(code: UserCode, line: int) -> bool:
+    """Return True if a condition of the function needs a result of a line, or a value computed from it."""
+    statements = (each for each in ast.walk(code.tree) if isinstance(each, ast.Assign) and each.lineno == line)
+    for statement in statements:
+        function = next(iter(code.around(statement, ast.FunctionDef)), None)
+        names = names_stored(statement)
+        for later in ast.walk(function) if function is not None else ():
+            if isinstance(later, ast.Assign) and later.lineno > line and names_in(later.value) & names:
+                names |= names_stored(later)
+        tests = [each.test for each in ast.walk(function or statement) if isinstance(each, TESTS)]
+        if any(names_in(test) & names for test in tests):
+            return True
+    return False
+
+
+def names_stored(statement: ast.Assign) -> set[str]:
+    """Return the names that a statement assigns."""
+    return {each.id for target in statement.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
 
 
 def indexes(code: UserCode) -> bool:

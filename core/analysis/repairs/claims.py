@@ -12,7 +12,9 @@ from typing import Any, Literal
 from core.analysis.durations import compile_seconds, compile_time_s
 from core.analysis.dynamo.break_costs import BreakCost, break_costs
 from core.analysis.dynamo.failures import failed_phase, failures, frame_names
+from core.analysis.dynamo.varied_sizes import is_of_size
 from core.analysis.repairs.offers import (
+    INTEGERS,
     attribute_use,
     condition,
     dynamic_spares,
@@ -23,7 +25,15 @@ from core.analysis.repairs.offers import (
     repairs_of_recompile,
     together,
 )
-from core.analysis.repairs.source import DYNAMIC_SIZES, Proposal, Repair, joined, proposal_of, with_options
+from core.analysis.repairs.source import (
+    DYNAMIC_SIZES,
+    SIZES_OF_PARAMETERS,
+    Proposal,
+    Repair,
+    joined,
+    proposal_of,
+    with_options,
+)
 from core.analysis.repairs.trials import (
     MEASURES,
     MOST_LEFT,
@@ -42,7 +52,6 @@ Measure = Literal["graph breaks", "recompiles", "results", "error", "guards"]
 Counts = tuple[int, int, int]
 # Backends that stop before Inductor, the cheapest first.
 CHEAP = ("eager", "aot_eager")
-INTEGERS = "allow_unspec_int_on_nn_module"
 # A guard that compares a float, which AOTAutograd may specialize again.
 OF_FLOAT = re.compile(r" == -?(?:\d+\.\d*|\d*\.\d+|\d+e-?\d+)(?:e[+-]?\d+)?$")
 # Phases whose errors an option of Inductor may avoid.
@@ -163,10 +172,13 @@ def claim_of(problems: Problems, proposal: Proposal, rank: int = 0) -> Claim | O
         return Objection(proposal, "changes behaviour")
     if costs := [cost for cost, repairs in problems.breaks if any(repair.id in ids for repair in repairs)]:
         return _break_claim(side, proposal, costs, rank)
+    of_sizes = SIZES_OF_PARAMETERS in proposal.dynamo or proposal.compile.get("dynamic", True) is None
     reasons = [
         reason
         for reason, repairs, is_dynamic in problems.recompiles
-        if (proposal.is_dynamic and is_dynamic) or any(repair.id in ids for repair in repairs)
+        if (proposal.is_dynamic and is_dynamic)
+        or (of_sizes and is_of_size(reason))
+        or any(repair.id in ids for repair in repairs)
     ]
     if reasons and set(proposal.dynamo) == {INTEGERS} and all(_is_of_instance(side.text, each) for each in reasons):
         return Objection(proposal, "differs by instance")
@@ -226,8 +238,11 @@ def _break_claim(side: TrialSide, proposal: Proposal, costs: Sequence[BreakCost]
 
 def _recompile_claim(report: Report, proposal: Proposal, reasons: Sequence[Recompile], rank: int) -> Claim:
     before, seconds = MEASURES[2](report), compile_seconds(report)
-    # An integer attribute becomes a symbol by its first recompile in each frame.
-    kept = len({frame_id(each.compilation) for each in reasons}) if INTEGERS in proposal.dynamo else 0
+    # An integer attribute or a size becomes a symbol by its first recompile in each frame.
+    is_later = (
+        bool({INTEGERS, SIZES_OF_PARAMETERS} & set(proposal.dynamo)) or proposal.compile.get("dynamic", 1) is None
+    )
+    kept = len({frame_id(each.compilation) for each in reasons}) if is_later else 0
     return Claim(
         proposal,
         "recompiles",

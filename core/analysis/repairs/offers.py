@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number_is_symbolic, size_advice
 from core.analysis.repairs import calls, choices, recompiles, settings, source
-from core.analysis.repairs.choices import number_at
+from core.analysis.repairs.choices import TESTS, number_at
 from core.analysis.repairs.source import (
     CodeFix,
     Repair,
@@ -129,6 +129,8 @@ OF_RECOMPILES: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
     (re.compile(rf"{MODULE}\.(?P<name>\w+) == "), "flag_attribute", ("name",)),
 )  # fmt: skip
 # Integer attribute of a module: a constant for torch unless a setting changes that.
+OF_MODULE = re.compile(r"self\.|\w+\._modules\[")
+INTEGERS = "allow_unspec_int_on_nn_module"
 INTEGER_ATTRIBUTE = re.compile(rf"{MODULE}\.\w+ == -?\d+$")
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
 
@@ -142,6 +144,9 @@ def repairs_of_break(text: str, graph_break: GraphBreak, path: str) -> tuple[Rep
     if line is not None and (decides(text, line) or _indexes(text) or repair_of(text, f"torch_math:{line}")):
         # With this setting, `if`, `math` and several indices would need the value of a data-dependent symbol.
         config = [repair_id for repair_id in config if repair_id != "setting:capture_scalar_outputs"]
+    if line is not None and decides_by_size(text, line):
+        # A symbol for the size would then raise.
+        config = [repair_id for repair_id in config if repair_id != "setting:capture_dynamic_output_shape_ops"]
     last = [f"{LAST_RESORT}:{line}"] if line is not None and graph_break.place.file == path else []
     return tuple(_repairs(text, [*edits, *config, *last]))
 
@@ -161,6 +166,12 @@ def decides(text: str, line: int) -> bool:
     return code is not None and choices.decides(code, line)
 
 
+def decides_by_size(text: str, line: int) -> bool:
+    """Return True if a condition needs the result of a line of a file, or what is computed from it."""
+    code = read_code(text)
+    return code is not None and choices.decides_by_size(code, line)
+
+
 def _indexes(text: str) -> bool:
     code = read_code(text)
     return code is not None and choices.indexes(code)
@@ -171,8 +182,10 @@ def repairs_of_recompile(text: str, report: Report, recompile: Recompile, own_ca
     ids = [
         repair_id for repair_id in _ids(report, recompile) if own_calls or repair_id.partition(":")[0] not in OF_CALLS
     ]
-    integer = INTEGER_ATTRIBUTE.match(condition(recompile.reason))
-    return tuple(_repairs(text, [*ids, *(["setting:allow_unspec_int_on_nn_module"] if integer else [])]))
+    # Torch names the setting in its hint for attributes of modules; those of other objects it makes symbolic itself.
+    of_module = INTEGERS in recompile.hint or (not recompile.hint and OF_MODULE.match(recompile.reason) is not None)
+    integer = of_module and INTEGER_ATTRIBUTE.match(condition(recompile.reason))
+    return tuple(_repairs(text, [*ids, *([f"setting:{INTEGERS}"] if integer else [])]))
 
 
 def condition(reason: str) -> str:
@@ -297,7 +310,6 @@ def line_of(graph_break: GraphBreak, path: str) -> int | None:
 
 SETS_UP = ("__init__", "__post_init__", "__new__", "setup", "configure_model")
 SCHEDULER = re.compile(r"(?:LR|WarmRestarts|Plateau|Scheduler)$")
-TESTS = (ast.If, ast.IfExp, ast.While, ast.Assert)
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,11 +384,17 @@ def _keys(code: UserCode, uses: Iterable[ast.AST]) -> Iterator[str]:
         for above in code.around(use, ast.Subscript, ast.Call, ast.Compare):
             if isinstance(above, ast.Compare) and isinstance(above.ops[0], (ast.In, ast.NotIn)) and use is above.left:
                 yield code.says(above)
-            if isinstance(above, ast.Subscript) and use in set(ast.walk(above.slice)) and not _is_local(code, above):
+            if isinstance(above, ast.Subscript) and _is_key(code, above, use):
                 yield code.says(above)
             if isinstance(above, ast.Call) and below is not above.func:
                 break
             below = above
+
+
+def _is_key(code: UserCode, subscript: ast.Subscript, use: ast.AST) -> bool:
+    """Return True if a value is in the index of a subscript of no local name, and no bound of a slice."""
+    bounds = {node for part in ast.walk(subscript.slice) if isinstance(part, ast.Slice) for node in ast.walk(part)}
+    return use in set(ast.walk(subscript.slice)) - bounds and not _is_local(code, subscript)
 
 
 def _is_local(code: UserCode, subscript: ast.Subscript) -> bool:

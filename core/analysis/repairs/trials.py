@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.analysis.dynamo.failures import Failure, failures
+from core.analysis.dynamo.failures import Failure, failures, frame_names
 from core.analysis.dynamo.recompiles import recompiled
 from core.analysis.repairs.offers import (
     condition,
@@ -101,6 +101,8 @@ class Trial:
     @property
     def _worse(self) -> bool:
         breaks, eager, recompiles = (tuple(map(measure, (self.before, self.after))) for measure in MEASURES)
+        if _lost(self.before, self.after):
+            return True
         more_breaks = breaks[1] > breaks[0] and eager[1] >= eager[0]
         return more_breaks or eager[1] > eager[0] or (recompiles[1] > recompiles[0] and breaks[1] >= breaks[0])
 
@@ -131,6 +133,8 @@ class Trial:
             before, after = measure(self.before), measure(self.after)
             if after > before:
                 yield f"{count(after, name)} instead of {number(before)}"
+        for name in sorted(_lost(self.before, self.after)):
+            yield f"`{name}` uncompiled"
 
     def _equal_words(self) -> str:
         strides = self.result is not None and self.result.outcome == "other strides"
@@ -161,6 +165,18 @@ def _breaks(report: Report) -> int:
 
 def _eager_frames(report: Report) -> int:
     return len({(failure.kind, failure.compilation) for failure in failures(report)})
+
+
+def _lost(before: Report, after: Report) -> set[str]:
+    """Return the functions that were compiled before, and that Dynamo tries without success after."""
+    tried = {names[failure.compilation] for names in (frame_names(after),) for failure in failures(after)
+             if failure.compilation in names}  # fmt: skip
+    return (tried & _compiled(before)) - _compiled(after)
+
+
+def _compiled(report: Report) -> set[str]:
+    names = frame_names(report)
+    return {names[each.id] for each in report.compilations if each.status == "ok"}
 
 
 def _recompiles(report: Report) -> int:

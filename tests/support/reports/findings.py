@@ -203,6 +203,7 @@ FIRES: dict[str, Report] = {
         compilations=(frame("0/0"),),
         error=RunError("call 0: compiled", "AssertionError", "", "wrong stride\nError in op: torch.ops.mine", (), ""),
     ),
+    "raised in eager": replace(QUIET, error=RunError("call 0: eager", "IndexError", "", "out of bounds", (), "")),
     "backend raised": replace(
         QUIET, executions=(Execution("0/0", 0, 0, 1e-3, (), (), "raised TypeError: run() takes 1 positional argument"),)
     ),

@@ -57,10 +57,11 @@ def test_a_first_size_that_takes_another_branch_has_no_marks() -> None:
 
 def test_a_size_that_stays_a_number_or_is_of_a_module_has_no_marks() -> None:
     assert advice(FIRST, guarded("0/1", "6, 8")) == SizeAdvice(why="constant")
-    weight = "L['self']._parameters['w']"
-    of_module = [guarded(name, sizes, source=weight) for name, sizes in (("0/0", "4, 8"), ("0/1", "None, 8"))]
-    reason = replace(REASON, reason=REASON.reason.replace("'x'", f"'{local_names(weight)}'"))
-    assert advice(*of_module, reasons=(reason,)) == SizeAdvice(why="module")
+    for kind, why in (("_buffers", "module"), ("_parameters", "parameter")):
+        weight = f"L['self'].{kind}['w']"
+        of_module = [guarded(name, sizes, source=weight) for name, sizes in (("0/0", "4, 8"), ("0/1", "None, 8"))]
+        reason = replace(REASON, reason=REASON.reason.replace("'x'", f"'{local_names(weight)}'"))
+        assert advice(*of_module, reasons=(reason,)).why == why
 
 
 def test_sizes_0_and_1_keep_graphs_of_their_own() -> None:

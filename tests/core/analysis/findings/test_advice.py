@@ -266,6 +266,81 @@ def test_a_hint_to_do_what_the_run_does_is_left_out() -> None:
     assert advice(whole, "graph breaks") == "torch's hint: Consider using fullgraph=False."
 
 
+def at_line(code: str, kind: str = "GB0170") -> tuple[Report, str]:
+    """A break at line 2 of a function."""
+    found = GraphBreak("no", "", (), "", kind, Place("m.py", 2), code.split("\n")[0], (), ("0/0",))
+    return replace(
+        QUIET, graph_breaks=(found,), sources=(Source("m.py", Payload(0, 0)),)
+    ), f"def f(x, y):\n    {code}\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("ok = x.all() and not y.any()", "Write `torch.logical_and(x.all(), torch.logical_not(y.any()))`."),
+        ("ok = x is not None and y.any()", "Python decides here by a tensor's value."),
+        ("if x.isnan().any():\n        raise ValueError", "_assert_async(torch.logical_not(x.isnan().any()), '…')"),
+        ("while x.isnan().any():\n        x = x + y", "`torch.while_loop`"),
+    ],
+)
+def test_a_line_that_decides_by_a_tensor_gets_the_advice_for_what_it_does(code: str, words: str) -> None:
+    report, source = at_line(code)
+    assert words in findings(report, "", source)[0].advice
+
+
+@pytest.mark.parametrize(
+    ("later", "is_set"),
+    [
+        ("return x[i]", True),
+        ("if i.numel():\n        x = x[i]", False),
+        ("n = len(i)\n    return n if n else x", False),
+    ],
+)
+def test_a_size_that_decides_later_gets_no_setting(later: str, is_set: bool) -> None:
+    report, source = at_line(f"i = x.nonzero()\n    {later}", "GB0036")
+    found = findings(report, "", source)[0]
+    assert ("capture_dynamic_output_shape_ops = True" in found.advice) == is_set == (found.proposal is not None)
+
+
+def test_a_hint_that_eager_may_raise_is_dropped_for_the_explanation() -> None:
+    hint = "Your code may result in an error when running in eager."
+    found = replace(broken("/home/me/m.py", hint).graph_breaks[0], explanation="No handler.")
+    assert advice(replace(QUIET, graph_breaks=(found,)), "graph breaks").endswith("torch's explanation: No handler.")
+
+
+def test_a_size_that_follows_a_parameter_gets_the_setting_for_parameters() -> None:
+    weight = "L['norm']._parameters['weight']"
+    guards = [
+        (tensor("h", 50, size), Guard("TENSOR_MATCH", weight, f"check_tensor({weight}, size=[{size}], stride=[])", 1))
+        for size in (8, 9)
+    ]
+    reasons = (Recompile("0/1", "0/0", "tensor 'h' size mismatch at index 1. expected 8, actual 9"),)
+    frames = frame("0/0", guards=guards[0]), frame("0/1", guards=guards[1])
+    static = Setting(job={"compile": {"dynamic": False}})
+    for setting in (QUIET.setting, static):
+        (found,) = of(replace(QUIET, setting=setting, compilations=frames, recompiles=reasons), "recompiles")
+        assert "`torch._dynamo.config.force_parameter_static_shapes = False`" in found.advice
+        assert found.proposal is not None
+        assert (found.proposal.dynamo, found.proposal.compile) == (
+            {"force_parameter_static_shapes": False},
+            {"dynamic": True},
+        )
+
+
+def test_an_array_is_not_marked() -> None:
+    first, later = tensor("a", 3), tensor("a", None)
+    guards = [replace(each, source="___from_numpy(L['a'])") for each in (first, later)]
+    reasons = (Recompile("0/1", "0/0", "tensor '___from_numpy(a)' size mismatch at index 0. expected 3, actual 4"),)
+    frames = frame("0/0", guards=(guards[0],)), frame("0/1", guards=(guards[1],))
+    assert "mark_dynamic" not in advice(replace(QUIET, compilations=frames, recompiles=reasons))
+
+
+def test_complex_numbers_are_no_missing_package() -> None:
+    text = "Torchinductor does not support code generation for complex operators. Performance may be worse than eager."
+    (found,) = findings(QUIET, f"/lib/lowering.py:9: UserWarning: {text}\n")
+    assert (found.weight, "torch.view_as_real" in found.advice) == ("note", True)
+
+
 def test_a_break_without_a_cost_has_no_zeros() -> None:
     (found,) = of(broken("/home/me/m.py"), "graph breaks")
     assert found.title == "Graph break at `m.py:79`."

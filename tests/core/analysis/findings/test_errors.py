@@ -51,6 +51,7 @@ def card(report: Report, source: str) -> Finding:
 @pytest.mark.parametrize(
     ("line", "code"),
     [
+        ("ok = a.all() and b.any()", "torch.logical_and(a.all(), b.any())"),
         ("return budget > 0 and moving", "torch.logical_and(budget > 0, moving)"),
         ("return a or b and not c", "torch.logical_or(a, torch.logical_and(b, torch.logical_not(c)))"),
     ],

@@ -141,7 +141,7 @@ GALLERY = {
     "control_flow": [],
     "dynamic_batch": [],
     "eager_backend": [],
-    "error": ["graph breaks"],
+    "error": ["raised in eager", "graph breaks"],
     "foreign": ["graph breaks", "graph breaks"],
     "graph_break_zoo": ["graph breaks"] * 5 + [],
     "measured": [],

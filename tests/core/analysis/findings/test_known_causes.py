@@ -11,8 +11,8 @@ from core.analysis.findings import findings
 from core.analysis.findings.break_advice import corrected_hints
 from core.analysis.findings.dynamo import BY
 from core.analysis.findings.finding import CauseKind, KnownCause, book, known_causes
-from core.report import Difference, GraphBreak, Place, Report, RunError, Setting
-from tests.support.reports.findings import QUIET, call, failing
+from core.report import Difference, GraphBreak, Place, Recompile, Report, RunError, Setting
+from tests.support.reports.findings import QUIET, call, failing, frame
 
 ROWS = [row for kind in get_args(CauseKind) for row in known_causes(kind)]
 MARKED = "You marked {} as dynamic but your code specialized it to be a constant ({})."
@@ -80,6 +80,9 @@ ERRORS = {
     "mat1 and mat2 must have the same dtype, but got Half and Float": (
         "A matrix product gets the dtypes `Half` and `Float`."
     ),
+    "element 0 of tensors does not require grad and does not have a grad_fn": (
+        "The code calls a backward, and its inputs have no gradients."
+    ),
     "non-generator contextlib.contextmanager": (
         "A function without `yield` is decorated with `@contextlib.contextmanager`."
     ),
@@ -127,7 +130,9 @@ def test_a_cause_has_a_reference_and_whole_sentences(row: KnownCause) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [*book()["guard"], *book()["break"]], ids=lambda row: (row.get("words") or row["advice"])[:30]
+    "row",
+    [*book()["guard"], *book()["break"], *book()["case"]],
+    ids=lambda row: (row.get("words") or row["advice"])[:30],
 )
 def test_a_cause_of_a_guard_or_a_break_has_a_reference_and_whole_sentences(row: Mapping[str, Any]) -> None:
     assert row.get("reference", "https://").startswith("https://")
@@ -144,7 +149,36 @@ LINES = {
     ("GB9316", "if chosen == id(made):", "m.py"): "Compare objects with `is`",
     ("GB0294", "z = np.interp(y, a, b)", "m.py"): "before or after the compiled function",
     ("GB0007", "m = torch.sparse_coo_tensor(i, v)", "m.py"): "sparse tensors",
+    ("GB0124", "f = 1.0 / float(self.num_batches_tracked)", "/lib/torch/nn/modules/batchnorm.py"): "`momentum=None`",
+    ("GB0055", "h = torch.autograd.functional.hessian(f, x)", "m.py"): "`torch.func.hessian(f)(x)`",
+    ("GB0007", "p = pack_padded_sequence(x, n)", "m.py"): "packed sequences",
+    ("GB0247", "torch.mul(x, 2, out=out)", "m.py"): "make `out` in the result's size",
 }
+GUARDS = {
+    "6 <= x.size()[0]": "dimension 0 of `x` is on the other side of a size condition",
+    "G['box'].last is None": "If the code sets it later, set it before the first call",
+    "mask is None": "Pass a value that changes nothing",
+    "not seen": "The code fills it",
+    "___check_obj_id(f, 140), type=<class 'function'>": "Each function has its own compilation",
+    "___check_obj_id(m, 140), type=<class 'm.Mode'>": "Each member of `Mode` needs a compilation",
+    "___check_obj_id(m, 140), type=<class 'm.Other'>": "create it once, before the first call",
+}
+ENUM = "class Mode(enum.IntEnum):\n    A = 1\n"
+
+
+@pytest.mark.parametrize("reason", GUARDS)
+def test_a_guard_gets_the_cause_of_the_book(reason: str) -> None:
+    report = replace(QUIET, compilations=(frame("0/0"), frame("0/1")), recompiles=(Recompile("0/1", "0/0", reason),))
+    (found,) = [each for each in findings(report, source=ENUM) if each.rule == "recompiles"]
+    assert GUARDS[reason] in f"{found.title} {found.advice}"
+
+
+@pytest.mark.parametrize(("source", "fills"), [("seen.append(1)", True), ("seen.copy()", False)])
+def test_a_list_that_the_code_fills_is_filled_outside(source: str, fills: bool) -> None:
+    reasons = (Recompile("0/1", "0/0", "len(seen) == 1"),)
+    report = replace(QUIET, compilations=(frame("0/0"), frame("0/1")), recompiles=reasons)
+    (found,) = [each for each in findings(report, source=source) if each.rule == "recompiles"]
+    assert ("The code fills it" in found.advice) == fills
 
 
 @pytest.mark.parametrize("row", book()["skip"], ids=lambda row: row["pattern"])
@@ -197,3 +231,12 @@ def test_a_hint_of_the_book_is_replaced_by_its_advice() -> None:
     broken = GraphBreak("skipped", "", (hint,), "", "", Place("m.py", 3), "", (), ("0/0",))
     (words,) = corrected_hints(broken)
     assert re.match(r"Dynamo can't trace `random\.shuffle`: ", words)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("ContextVar.get", "`ContextVar.get`"), ("type.now", "the class's method `now`")]
+)
+def test_a_call_to_avoid_is_moved_out(name: str, words: str) -> None:
+    hint = f"Avoid calling `{name}` in your code."
+    broken = GraphBreak("no", "", (hint,), "", "", Place("m.py", 3), "", (), ("0/0",))
+    assert corrected_hints(broken)[0].startswith(f"Dynamo can't trace {words}: call it before or after")

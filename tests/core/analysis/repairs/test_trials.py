@@ -58,6 +58,14 @@ def test_more_breaks_than_before_are_worse() -> None:
     assert (found.outcome, found.words) == ("worse", "Worse than before: 6 graph breaks instead of 5")
 
 
+def test_a_function_that_is_no_longer_compiled_is_worse() -> None:
+    compiled = next(each for each in BROKEN.compilations if each.status == "ok")
+    lost = replace(compiled, status="failed", error="no", error_type="Unsupported")
+    found = trial(BEFORE, after("where:25", report=replace(BROKEN, compilations=(lost,))), ("where:25",))
+    assert found.outcome == "worse"
+    assert found.words.endswith("` uncompiled")
+
+
 def test_more_recompiles_are_worse_where_as_many_breaks_stay() -> None:
     recompiled = replace(WHOLE, recompiles=STORM.recompiles)
     found = trial(BEFORE, after("where:25", breaks=BROKEN.graph_breaks, report=recompiled), ("where:25",))
