@@ -22,7 +22,7 @@ _GIB = 1024**3
 # Characters that start a formula in a spreadsheet, including fullwidth forms.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 # Tick steps between two powers of ten, from coarse to fine.
-_STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+_STEPS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 FEWEST_TICKS = 3
 _AGES = ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
@@ -96,6 +96,11 @@ def ratio(x: float | None, bounds: tuple[float, float] | None = None) -> str:
     if x is None:
         return NOT_RECORDED
     return f"{number(float(x))}×" + (f" ({number(bounds[0])}–{number(bounds[1])})" if bounds else "")
+
+
+def ratio_tick(x: float) -> str:
+    """Write a ratio at a tick of an axis, without zeros at its end: "0.5×", "1×", "20×"."""
+    return f"{x:.6g}×"
 
 
 def power_of_ten(exponent: int) -> str:

@@ -12,7 +12,7 @@ from core.analysis.comparison.figures import AT_LEAST, BREAKS, NOT_RECORDED, Tim
 from core.analysis.comparison.kernels import COUNTED, FUSION, SAME_LIBRARY_CALLS, Comparison, KernelPair
 from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import NOT_MEASURABLE, Interval
-from core.base.words import agree, count, duration_s, log_ticks, number, ratio
+from core.base.words import agree, count, duration_s, log_ticks, number, ratio, ratio_tick
 from core.job import CompileJob, CompileOptions
 from core.views.blocks import IntervalRow, Intervals
 from core.views.markdown import sentence
@@ -448,5 +448,5 @@ def ratio_intervals(label: str, estimates: Sequence[RatioBar]) -> Iterator[Inter
         )
         for each in ratios
     )
-    ticks = ((place(tick), ratio(tick)) for tick in log_ticks(math.exp(low - margin), math.exp(high + margin)))
+    ticks = ((place(tick), ratio_tick(tick)) for tick in log_ticks(math.exp(low - margin), math.exp(high + margin)))
     yield Intervals(f"{label}, log; the line is at 1, no difference", place(1), tuple(rows), tuple(ticks))

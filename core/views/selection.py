@@ -35,7 +35,7 @@ OF_OPS = ("n:", "s:", "g:", "k:")
 KINDS = {"s": "scheduler node", "g": "launch", "k": "kernel"}
 JOINT = "joint"
 BY_LINE = "by line only"
-LONGEST_LABEL = 36  #: characters of the op's name in the header
+LONGEST_LABEL = 24  #: characters of the op's name in the header
 MOST_NAMES = 6  #: names of a kind in the tooltip of the selected op
 Line = tuple[str, int]
 

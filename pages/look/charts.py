@@ -182,7 +182,7 @@ def ratio_chart(ratios: Sequence[RatioBar], doubt: str, on: Theme) -> go.Figure:
     bounds = [bound for ratio in ratios for bound in (ratio.low, ratio.high, *ratio.samples)]
     low, high = min(1.0, *bounds) / MARGIN, max(1.0, *bounds) * MARGIN
     ticks = fmt.log_ticks(low, high)
-    words = [fmt.ratio(round(tick, 9)) for tick in ticks]
+    words = [fmt.ratio_tick(tick) for tick in ticks]
     figure.update_xaxes(
         title=f"times faster, log; 1× is no difference{doubt}",
         type="log",

@@ -235,8 +235,10 @@ def test_a_hull_shows_what_fusion_keeps_out_of_memory(page: Page) -> None:
 @pytest.mark.parametrize(("scale", "shown"), [(0.7, "17 µs"), (0.4, "17 µs"), (0.25, "1")])
 def test_a_hull_has_its_number_and_its_time_at_any_zoom(page: Page, scale: float, shown: str) -> None:
     view = mount(page, "fused")
+    zoom = "(root, k) => { const { camera } = root.compileboardView; camera.zoom(k / camera.k) }"
+    view.evaluate(zoom, 1)
     expect(view.locator(".sign-post")).to_have_count(0)
-    view.evaluate("(root, k) => { const { camera } = root.compileboardView; camera.zoom(k / camera.k) }", scale)
+    view.evaluate(zoom, scale)
     sign = view.locator(".sign-post").first
     expect(sign).to_have_text(shown)
 

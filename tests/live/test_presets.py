@@ -50,7 +50,7 @@ def test_a_change_counts_only_if_its_generated_code_is_new(runner: Runner) -> No
     found = sweeps.rows(sweeps.store.open(sweep.id))
     outcomes = answer(Question(sweep, found, here)).columns["what came of it"]
     said = dict(zip((row.at[0] for row in found), outcomes, strict=True))
-    same, own = "the default's code: nothing to time", "code of its own"
+    same, own = "the default's code: nothing to measure", "code of its own"
     assert {said[name] for name in ("max-autotune", "1x1 convolutions as matmul", "no layout optimization")} == {same}
     assert {said[name] for name in ("cpp wrapper", "modules not inlined")} == {own}
     assert {row.results for row in found} == {"same"}

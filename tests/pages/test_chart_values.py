@@ -21,7 +21,7 @@ from pages.parts.kernels.ledger import treemap
 from pages.parts.performance.memory import plan_chart
 from pages.parts.performance.numerics import nodes_chart
 from pages.parts.run.runs_table import history_chart
-from pages.parts.sweep.charts import hover_text
+from pages.parts.sweep.charts import each_line, height_of, hover_text
 from tests.charts import FILE, written
 from tests.support.numerics import RIGHT
 from tests.support.reports.timed import ITEM, REPORT
@@ -58,6 +58,18 @@ def test_an_interval_is_drawn_from_its_lower_to_its_upper_bound() -> None:
     assert [trace.marker.size for trace in figure.data] == [7, 10]
     assert (list(figure.layout.yaxis.ticktext), figure.layout.showlegend) == (["eager", "compiled"], False)
     assert 1.0 in figure.layout.xaxis.tickvals
+    assert {"1×", "2×"} <= set(figure.layout.xaxis.ticktext)
+
+
+def test_a_wide_ratio_axis_has_powers_of_ten_without_zeros_at_their_ends() -> None:
+    figure = ratio_chart((RatioBar("compiled", 1.0, 0.02, 30.0, True),), "", "light")
+    assert list(figure.layout.xaxis.ticktext) == ["0.1×", "1×", "10×"]
+
+
+def test_each_bar_of_a_sweep_has_its_name_as_long_as_they_can_be_read() -> None:
+    assert (height_of(3), each_line(3)) == (212, {"dtick": 1})
+    assert height_of(37) == 703
+    assert each_line(200) == {}
 
 
 def test_samples_of_a_ratio_are_dots_on_its_axis_and_a_doubt_is_in_its_title() -> None:

@@ -19,6 +19,8 @@ from pages.look.palette import INK, MUTED, PHASES, Theme, kernel_colour
 Side = Literal["eager", "compiled"]
 COLOURS: dict[Side, str] = {"eager": kernel_colour(3), "compiled": kernel_colour(0)}
 BAR_PX, FRAME_PX, LEAST_PX, MOST_PX = 46, 74, 190, 560
+# Height of a bar whose name can be read, and the most bars of this height.
+LINE_PX, MOST_LINES = 17, 80
 # Height in pixels of a bar that contains its seconds as text.
 WITH_TEXT = 9
 SPANS = 20.0
@@ -30,7 +32,12 @@ SHOWN_TIMES = 3.0
 
 def height_of(lines: int) -> int:
     """Return the height in pixels of a chart with `lines` bars."""
-    return max(LEAST_PX, min(MOST_PX, FRAME_PX + BAR_PX * lines))
+    return max(LEAST_PX, min(MOST_PX, FRAME_PX + BAR_PX * lines), FRAME_PX + LINE_PX * min(lines, MOST_LINES))
+
+
+def each_line(lines: int) -> dict[str, Any]:
+    """Return the settings of an axis that names each of `lines` bars; some, if there are too many."""
+    return {"dtick": 1} if lines <= MOST_LINES else {}
 
 
 def hover_text(lines: Sequence[str]) -> str:
@@ -70,7 +77,7 @@ def times_chart(view: SweepView, on: Theme) -> go.Figure:
     figure.update_xaxes(
         type="log" if wide else "linear", title=in_brackets("time per call", unit, "median and quartiles"), **axis
     )
-    figure.update_yaxes(showgrid=wide)
+    figure.update_yaxes(showgrid=wide, **each_line(len(cells)))
     return figure
 
 
@@ -116,7 +123,7 @@ def phases_chart(view: SweepView, on: Theme) -> go.Figure:
         words = " " + fmt.duration_s(total)
         figure.add_annotation(x=total * factor, y=label, text=words, showarrow=False, xanchor="left")
     figure.update_xaxes(title=in_brackets("compile time", unit), range=[0, max(totals) * factor * 1.18])
-    figure.update_yaxes(showgrid=False)
+    figure.update_yaxes(showgrid=False, **each_line(len(rows)))
     return figure
 
 
@@ -138,7 +145,7 @@ def memory_chart(view: SweepView, on: Theme) -> go.Figure:
         )
     figure.update_layout(**plotly_layout(on), height=height_of(len(cells)), legend={"traceorder": "reversed"})
     figure.update_xaxes(title="memory at the peak of one call (MB)", rangemode="tozero")
-    figure.update_yaxes(showgrid=False)
+    figure.update_yaxes(showgrid=False, **each_line(len(cells)))
     return figure
 
 

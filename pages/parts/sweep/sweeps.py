@@ -144,6 +144,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
 COLUMN_WIDTHS: dict[str, Any] = {
     **dict.fromkeys(("what it does", "sets", "cannot run here", "error"), st.column_config.TextColumn(width=330)),
     **dict.fromkeys(("changed against default", "against float64"), st.column_config.TextColumn(width=260)),
+    "gain": st.column_config.TextColumn(width=150),
     "eager / compiled": st.column_config.TextColumn(width=190, help=SweepView.column_help["eager / compiled"]),
     "stops after": st.column_config.TextColumn(help=SweepView.column_help["stops after"]),
 }

@@ -143,11 +143,11 @@ def test_changes_that_hold_in_pairs_are_advised_as_code() -> None:
     assert isinstance(recipe, RecipeFact)
     assert tried[:2] == [
         TriedFact("freezing", Interval(1.3 * 0.99, 1.3, 1.3 * 1.01), "faster"),
-        TriedFact("max-autotune", None, "the default's code: nothing to time"),
+        TriedFact("max-autotune", None, "the default's code: nothing to measure"),
     ]
     assert (recipe.changes, recipe.pairs) == (("freezing", "1 thread"), PAIRS)
     outcomes = dict(zip(labels(sweep), found.columns["what came of it"], strict=True))
-    assert outcomes["max-autotune"] == "the default's code: nothing to time"
+    assert outcomes["max-autotune"] == "the default's code: nothing to measure"
     assert outcomes["freezing, timed"] == "faster"
     assert "max-autotune, timed" not in outcomes
 

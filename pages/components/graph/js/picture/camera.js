@@ -147,10 +147,10 @@ export class Camera {
       ? Math.min(PRESENTED, Math.max(LEAST_PRESENTED, all))
       : height < THUMBNAIL
       ? Math.min(1, whole)
+      : whole >= LEAST_OPEN || all < LEAST_OPEN && whole >= LEAST_WHOLE
+      ? Math.min(1, whole)
       : all >= LEAST_OPEN
       ? Math.min(1, all)
-      : whole >= LEAST_WHOLE
-      ? whole
       : CROPPED_OPEN;
     const half = width / 2 / this.k - MARGIN;
     const fits = (right - left) * this.k <= width - 2 * MARGIN + 1;

@@ -10,6 +10,9 @@ const STRIP = { rows: 4, px: 2000, shape: 1.6, worth: 1 };
 // Launches that are higher than a window.
 /** @type {Strip} */
 export const LAUNCHES = { rows: 2, px: 700, shape: 0, worth: 0.75 };
+// The same, where little is beside the part: the window has room for more columns.
+/** @type {Strip} */
+export const ALONE = { ...LAUNCHES, px: 560, worth: 0.95 };
 const SCREEN = 1.7;
 const WORTH = 0.9;
 const MOST_COLUMNS = 24;

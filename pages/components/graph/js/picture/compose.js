@@ -1,6 +1,6 @@
 // Pure geometry: laid-out levels and the set of unfolded groups become one picture. A level is warped to make room,
 // never laid out again.
-import { inColumns, LAUNCHES } from "./columns.js";
+import { ALONE, inColumns, LAUNCHES } from "./columns.js";
 import { warp } from "./warp.js";
 /** @import { Box, Composed, Item, LaidOut, Levels, Line, Picture, Placed, Rect } from "../types.d.ts" */
 
@@ -13,6 +13,7 @@ const LEAST_SHELF = 900;
 const STUBS = 6;
 const ABOVE = 10;
 const LEAST_WIDE = 620;
+const MOST_BESIDE = 3;
 
 // A hull is a group of the ops of one kernel launch; its header has a second line, for time and bytes.
 /** @param {Item} item */
@@ -63,12 +64,14 @@ function shelve(folded, sizes) {
  * @param {LaidOut} level
  * @param {number} gid
  * @param {boolean} roomy
+ * @param {boolean} [alone] little is beside the level
  * @returns {Composed}
  */
-function composeLevel(levels, unfolded, level, gid, roomy) {
+function composeLevel(levels, unfolded, level, gid, roomy, alone = true) {
+  const few = alone && level.items.length <= MOST_BESIDE;
   const inner = level.items.map(({ g }) => {
     const inside = g !== undefined && unfolded.has(g) ? levels.get(g) : undefined;
-    return g !== undefined && inside ? composeLevel(levels, unfolded, inside, g, roomy) : null;
+    return g !== undefined && inside ? composeLevel(levels, unfolded, inside, g, roomy, few) : null;
   });
   const boxes = level.items.map((item, index) => {
     const { x, y, w, h } = item;
@@ -91,7 +94,8 @@ function composeLevel(levels, unfolded, level, gid, roomy) {
       return { points, source: boxes[s], target: boxes[t] };
     });
     const warped = grown ? warp(part.boxes, straight) : straight.map(({ points }) => points);
-    const strip = roomy && level.items.some(({ g }) => g !== undefined) ? LAUNCHES : undefined;
+    const launches = alone ? ALONE : LAUNCHES;
+    const strip = roomy && level.items.some(({ g }) => g !== undefined) ? launches : undefined;
     const columns = inColumns(part.boxes, straight.map((edge, at) => ({ ...edge, points: warped[at] })), strip);
     const bent = columns ?? warped;
     part.edges.forEach((index, at) => (curves[index] = bent[at]));
