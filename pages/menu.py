@@ -68,6 +68,7 @@ KERNEL = Page("Graphs", "kernel", "One kernel", ":material/stairs:")
 DECISIONS = Page("Graphs", "decisions", "Decisions", ":material/rule:")
 COMPILE_TIME = Page("Performance", "compile_time", "Compile time", ":material/timer:")
 SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
+FASTER = Page("Performance", "faster", "Faster", ":material/bolt:")
 MEMORY = Page("Performance", "memory", "Memory", ":material/stacked_bar_chart:")
 TIMELINE = Page("Performance", "timeline", "Timeline", ":material/view_timeline:")
 NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
@@ -94,6 +95,7 @@ ENTRIES = (
     MenuEntry("Fusion", (FUSION,)),
     MenuEntry("Kernels", (KERNELS, DECISIONS), drill_downs=(KERNEL,)),
     MenuEntry("Compile time", (COMPILE_TIME,)),
+    MenuEntry("Faster", (FASTER,)),
     MenuEntry("Measurements", (SPEEDUP, MEMORY, NUMERICS, TIMELINE)),
     MenuEntry("Backends", (BACKEND, ACCELERATOR, AOTINDUCTOR, NEIGHBOURS)),
     MenuEntry("Learn", (EXERCISES, LANDMARKS, GLOSSARY)),

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.base.errors import StoreError
-from core.base.run_id import RUN_ID
-from core.base.words import number
+from core.base.words import RUN_ID, number
 
 MOST_BYTES = 512 * 1024**2  #: a file that is read at once
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)

@@ -168,7 +168,7 @@ def _bring_back(arguments: argparse.Namespace) -> None:
 
     if not os.environ.get(VARIABLE):
         return
-    from core.base.run_id import RUN_ID
+    from core.base.words import RUN_ID
     from core.runs.store import Run, Store
 
     store = Store()

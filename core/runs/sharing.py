@@ -32,8 +32,7 @@ from core.base.files import (
     remove,
     write_atomically,
 )
-from core.base.run_id import RUN_ID
-from core.base.words import number
+from core.base.words import RUN_ID, number
 from core.runs.comments import COMMENTS, TAGS, import_talk
 from core.runs.inputs.archives import kind_of, unpack
 from core.runs.people import AUDIENCE, PRIVATE

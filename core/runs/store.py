@@ -67,8 +67,7 @@ from core.base.files import (
     write_even_if_full,
 )
 from core.base.machine import default_home
-from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
-from core.base.words import gib, ranges_words
+from core.base.words import RUN_ID, creation_time_s, fresh_id, gib, ranges_words, slug_of, split_rank, with_rank
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.inputs import checked_logs
 from core.runs.people import audited, note_deleted, read_audience, write_audience

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from core.base.errors import AccessError, CompileboardError, JobError, StoreError, WorkerError
-from core.base.run_id import fresh_id
-from core.base.words import agree, count, number
+from core.base.words import agree, count, fresh_id, number
 from core.job import MODES, CompileJob
 from core.job.prepared import model_code, prepared, torch_version
 from core.runs.engine.queues import device_of, is_measured

@@ -39,8 +39,7 @@ from core.base.files import (
     tidy_sweeps,
     write_atomically,
 )
-from core.base.run_id import RUN_ID
-from core.base.words import count
+from core.base.words import RUN_ID, count
 from core.report import How
 from core.runs.people import read_audience, write_audience
 from core.runs.processes.handles import handle_of_pids

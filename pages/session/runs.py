@@ -232,6 +232,14 @@ def open_sweep(sweep_id: str) -> ShownSweep | None:
         return None
 
 
+def open_search(job: CompileJob | None) -> ShownSweep | None:
+    """Return the search in the URL, otherwise the newest one for the model of a job; None without one."""
+    wanted = shown_sweep()
+    of_model = (sweep.id for sweep in listed_sweeps() if job is not None and sweep.base.model == job.model
+                and sweep.budget_s is not None)  # fmt: skip
+    return open_sweep(wanted or next(of_model, ""))
+
+
 def is_as_shown(shown: ShownSweep) -> bool:
     """Return True if a sweep has not changed since it was drawn, except for the elapsed time.
 
@@ -264,6 +272,6 @@ def listed_sweeps() -> list[Sweep]:
     return [sweep for sweep in server.sweeps().store.list() if visitor.sees(sweep, sweep.by)][:MOST_LISTED]
 
 
-def show_sweep(sweep_id: str) -> None:
+def show_sweep(sweep_id: str, page: menu.Page = menu.SWEEP) -> None:
     """Go to the page of a sweep."""
-    go_to(menu.SWEEP, {url.SWEEP: sweep_id})
+    go_to(page, url.link(**{url.SWEEP: sweep_id}) if page is menu.FASTER else {url.SWEEP: sweep_id})

@@ -39,7 +39,7 @@ def started(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Sweep]:
         return sweep
 
     monkeypatch.setattr(actions, "start_sweep", start)
-    monkeypatch.setattr(sweeps, "show_sweep", lambda _: None)
+    monkeypatch.setattr(sweeps, "show_sweep", lambda *_: None)
     return found
 
 

@@ -26,7 +26,7 @@ import psutil
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, StoreError
 from core.base.files import make_private
-from core.base.run_id import RUN_ID
+from core.base.words import RUN_ID
 from core.runs.index.entry import TABLES as USE_TABLES
 from core.runs.index.entry import (
     UNCOUNTED,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from core.base.words import number
 from core.sweep.model import Sweep
+from core.sweep.presets.changes import Goal
 from core.sweep.presets.conditions import CALLS, DTYPE, MEMORY, NUMERICS, THREADS, TRAINING
 from core.sweep.presets.failures import LADDER, MITIGATIONS_PRESET
 from core.sweep.presets.faster import FASTER, GOALS, SEARCH_S, SMALLER, SOONER, search_plan
@@ -34,6 +35,7 @@ __all__ = [
     "BreakEven",
     "Crossover",
     "Fact",
+    "Goal",
     "Picture",
     "Plan",
     "Preset",

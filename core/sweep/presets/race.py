@@ -191,20 +191,25 @@ class Race:
         return Heat(tuple(name for name in self.changes if name in names), "timed" if self.timed else "compiled")
 
     def _next_pairs(self) -> tuple[Heat, ...]:
-        for changes in self.candidates():
+        for place, changes in enumerate(self.candidates()):
             for count in LOOKS:
                 waiting = self._not_run(self._pairs_of(changes, count))
-                if waiting and (count == PAIRS or self._may_look_again(changes)):
+                is_first = place == 0 and count == PAIRS
+                is_useful = self._has_time and (count == PAIRS or self._is_unclear(changes))
+                if waiting and (is_first or is_useful):
                     return tuple(waiting)
             if self.proof(changes) is not None:
                 return ()
         return ()
 
-    def _may_look_again(self, changes: tuple[str, ...]) -> bool:
-        """Return True if more pairs may still show a gain, and there is time for them."""
+    def _is_unclear(self, changes: tuple[str, ...]) -> bool:
+        """Return True if more pairs may still show a gain."""
         gain = self.pairs(changes)
-        has_time = self.budget_s is None or self._spent_s < self.budget_s
-        return gain is not None and self.proof(changes) is None and gain.middle >= RELEVANT and has_time
+        return gain is not None and self.proof(changes) is None and gain.middle >= RELEVANT
+
+    @property
+    def _has_time(self) -> bool:
+        return self.budget_s is None or self._spent_s < self.budget_s
 
     def candidates(self) -> list[tuple[str, ...]]:
         """Return the sets of changes to prove, the best first."""

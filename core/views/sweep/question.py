@@ -18,7 +18,7 @@ from core.job.options import AXES, OPTIONS, Option
 from core.job.targets import TARGETS
 from core.runs.limits import Limits
 from core.sweep.model import Axis, AxisValue, Sweep, applied, changed, check_backends, parse_axes
-from core.sweep.presets import PRESETS, SEARCH_S, Plan, Preset
+from core.sweep.presets import GOALS, PRESETS, SEARCH_S, Goal, Plan, Preset, search_plan
 from core.sweep.runner import new_sweep
 from core.views.markdown import code
 
@@ -59,6 +59,7 @@ class SweepQuestion:
     title: str = ""
     text: str = ""
     sweep_title: str = ""
+    budget_s: float = SEARCH_S
 
     @cached_property
     def plan(self) -> Plan:
@@ -121,7 +122,7 @@ class SweepQuestion:
     def sweep(self) -> Sweep:
         """Return a new sweep that has not started; raises JobError."""
         sweep = new_sweep(self.plan.base, self.plan.axes, self.name, self.sweep_title)
-        return replace(sweep, budget_s=SEARCH_S) if self.grows else sweep
+        return replace(sweep, budget_s=self.budget_s) if self.grows else sweep
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,9 @@ class SweepQuestions:
 
     introduction = "Run a job with several options, and compare."
     not_repeatable = "The shown run cannot run again here, so sweeps are of the sample below, on this machine."
+    goals = tuple((goal, preset.title) for goal, preset in GOALS.items())
+    not_searchable = "Imported logs, scripts, and code that may not run here are not searched."
+    precision_help = "Results may differ from the default's; the error against float64 is shown."
     no_sweeps = "No sweeps yet. Start one with a question above."
     axes_example = EXAMPLE
     axes_help = HELP
@@ -177,6 +181,12 @@ class SweepQuestions:
     def _plan(self, preset: Preset) -> Plan:
         open_environment = replace(self.environment, backends=OPEN_BACKENDS)
         return preset.plan(self._start, self.environment if self.may_bring_code else open_environment)
+
+    def search(self, goal: Goal, budget_s: float, allows_precision: bool) -> SweepQuestion:
+        """Return the question of a search for a goal, in some seconds."""
+        question = self._preset(GOALS[goal])
+        plan = partial(search_plan, goal, self._start, self.environment, allows_precision)
+        return replace(question, make_plan=plan, budget_s=budget_s)
 
     @property
     def _start(self) -> CompileJob:

@@ -20,7 +20,22 @@ from core.sweep.presets import Answer, BreakEven, Crossover, Question, answer, p
 from core.sweep.presets.preset import RecipeFact, TriedFact, interval_words, label, listed, seconds, speed_words
 from core.sweep.store import SweepRow
 from core.sweep.table import SweepStanding, as_csv, as_json
-from core.views.blocks import Code, Column, Heading, Listing, PageBlock, Table, Text, TextTable, spans
+from core.views.blocks import (
+    Code,
+    Column,
+    Data,
+    Drawn,
+    Heading,
+    Listing,
+    PageBlock,
+    PageLink,
+    Table,
+    Text,
+    TextTable,
+    Title,
+    paragraph,
+    spans,
+)
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, prose
 from core.views.progress import at_words, reached_words
 from core.views.speedup import ratio_words
@@ -65,12 +80,24 @@ def recipe(result: Answer, diff: str) -> Iterator[PageBlock]:
     parts = [fact for fact in tried if proven is not None and fact.change in proven.changes]
     if proven is not None:
         yield Listing("Diff of your file", Code(diff, "diff"), is_open=True) if diff else Text(spans(NO_DIFF), "note")
+        yield from [Data("faster.patch", lambda: diff)] if diff else ()
         yield Listing("The settings as code", Code(proven.code), is_open=not diff)
         yield Table("recipe", TRIED[:2], parts)
     others = [fact for fact in tried if fact not in parts and fact.outcome]
     if others:
         yield Heading("Not in it" if proven is not None else "Tried so far", TRIED_HELP)
         yield Table("tried", TRIED, others)
+
+
+def faster(view: SweepView | None, store: Store) -> Iterator[PageBlock]:
+    """Yield the page *Faster*: a search with its answer, its progress and its diff, and how to start one."""
+    yield Title(spans(view.title if view is not None else NO_SEARCH))
+    if view is not None:
+        yield Drawn(PROGRESS, paragraph(view.ending))
+        yield from (Text(spans(note), "quiet") for note in view.notes)
+        yield from recipe(view.answer, recipe_diff(store, view.answer))
+        yield PageLink("sweep", "All runs of this search", {"sweep": view.sweep.id})
+    yield Drawn(START, paragraph("Start a search with `python -m core tune MODEL`."))
 
 
 def recipe_diff(store: Store, result: Answer) -> str:
@@ -86,6 +113,7 @@ def recipe_diff(store: Store, result: Answer) -> str:
     return ""
 
 
+PROGRESS, START, NO_SEARCH = "progress", "start", "Find settings that make this model faster, and prove them"
 NO_DIFF = "The settings cannot be written into the file; set them as the code says."
 TRIED_HELP = "Each change alone against the default settings, in the search. What holds is proven in pairs afterwards."
 TRIED: tuple[Column[TriedFact], ...] = (
@@ -139,10 +167,6 @@ class SweepView:
         first = next(row for row in self.rows if row.settled)
         part = "All" if progress.failed == progress.total else f"{fmt.number(progress.failed)} of"
         return f"{part} {fmt.count(progress.total, 'cell')} failed: {reason(first) or first.state}"
-
-    def recipe(self, store: Store) -> Iterator[PageBlock]:
-        """Yield the proven recipe, with the diff of the file that ran, and what did not help."""
-        return recipe(self.answer, recipe_diff(store, self.answer))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -473,12 +497,8 @@ def _short(cell: str) -> str:
     return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 
 
-def _count(name: str) -> Callable[[SweepRow], str]:
-    return lambda row: "" if (value := getattr(row, name)) is None else fmt.number(value)
-
-
-def _bytes(name: str) -> Callable[[SweepRow], str]:
-    return lambda row: "" if (value := getattr(row, name)) is None else fmt.bytes_(value)
+def _value(name: str, unit: Callable[[Any], str] = fmt.number) -> Callable[[SweepRow], str]:
+    return lambda row: "" if (value := getattr(row, name)) is None else unit(value)
 
 
 # Columns of the table in text.
@@ -488,11 +508,11 @@ TEXTS: dict[str, Callable[[SweepRow], str]] = {
     "compiled against eager": speed_words,
     "first compiled call": lambda row: seconds(row.first_compiled_s),
     "compile time": lambda row: seconds(row.compile_s),
-    "compilations": _count("compilations"),
-    "graphs": _count("graphs"),
-    "breaks": _count("breaks"),
-    "kernels": _count("kernels"),
+    "compilations": _value("compilations"),
+    "graphs": _value("graphs"),
+    "breaks": _value("breaks"),
+    "kernels": _value("kernels"),
     "results": lambda row: row.outcome,
-    "peak eager": _bytes("eager_peak_bytes"),
-    "peak compiled": _bytes("compiled_peak_bytes"),
+    "peak eager": _value("eager_peak_bytes", fmt.bytes_),
+    "peak compiled": _value("compiled_peak_bytes", fmt.bytes_),
 }

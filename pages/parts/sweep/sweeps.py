@@ -17,6 +17,7 @@ import streamlit as st
 from core import MOST_NAME_CHARS, CompileJob, Environment, Model, Sweep, samples
 from core.base import words as fmt
 from core.views.sweep import SweepQuestion, SweepQuestions, SweepView, sweep_rows
+from core.views.sweep import view as views
 from pages import menu
 from pages.gate.visitor import ANOTHERS, may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, blended, go, plotly_layout
@@ -65,7 +66,7 @@ def sweep(shown: ShownSweep) -> None:
     pictures(shown)
     if view.notes:
         st.caption("  \n".join(view.notes))
-    draw(view.recipe(server.runner().store))
+    draw(views.recipe(view.answer, views.recipe_diff(server.runner().store, view.answer)))
     frame = in_words(data_frame(view.table), FORMS)
     opened = newly_picked(frame, view.rows, "sweep-table", height=TALL, column_config=COLUMN_WIDTHS, placeholder="")
     if opened is not None and opened.run:
@@ -426,7 +427,34 @@ def _cost(question: SweepQuestion) -> str:
 def _start(question: SweepQuestion) -> None:
     started = attempt(lambda: actions.start_sweep(question.sweep()))
     if started is not None:
-        show_sweep(started.id)
+        show_sweep(started.id, menu.FASTER if question.grows else menu.SWEEP)
+
+
+MINUTES = (5, 10, 20, 60)
+
+
+def search_form(base: CompileJob | None) -> None:
+    """Draw the goal, the time and the button of a search; say why a run has none."""
+    if base is None:
+        st.caption(SweepQuestions.not_searchable)
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="search-form"):
+        goals = dict(SweepQuestions.goals)
+        goal = st.segmented_control("Goal", list(goals), default="call", format_func=goals.__getitem__, key="goal")
+        minutes = st.selectbox("Minutes", MINUTES, index=1, key="search-minutes", width=110)
+        is_loose = st.toggle("Lower precision, too", key="search-precision", help=SweepQuestions.precision_help)
+        if pressed("Start", key="start-search", type="primary", icon=":material/bolt:", disabled=goal is None):
+            question = attempt(lambda: _questions(base).search(goal or "call", 60.0 * minutes, is_loose))
+            if question is not None:
+                _start(question)
+
+
+def search_progress(shown: ShownSweep | None) -> None:
+    """Draw the progress of a search, with the buttons that cancel and resume it."""
+    if shown is not None:
+        with st.container(horizontal=True, vertical_alignment="center", key="search-bar"):
+            _progress(shown)
+            _steer(shown)
 
 
 def own_axes(base: CompileJob) -> None:

@@ -14,7 +14,7 @@ from threading import Thread
 import pytest
 
 from core import MOST_NAME_CHARS, CompileJob, Model, Run, Status, Store, StoreError
-from core.base.run_id import RUN_ID, fresh_id
+from core.base.words import RUN_ID, fresh_id
 from core.runs.comments import set_pinned, set_tags, tags_of
 from core.runs.processes.handles import LOCAL
 

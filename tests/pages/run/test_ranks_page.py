@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.base.run_id import with_rank
+from core.base.words import with_rank
 from core.views.ranks import RunRanks
 from pages import menu
 from tests.record import normalised
