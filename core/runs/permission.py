@@ -12,9 +12,10 @@ from typing import Any
 
 from core.accelerator.backends import SHIPPED_BACKENDS
 from core.accelerator.program.program import PASSES
+from core.analysis.repairs.settings import named_setting
 from core.base.errors import AccessError, JobError
 from core.base.words import number
-from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
+from core.job import GIB, MAX_THREADS, MODES, CompileJob, OptionValue, job_from_json, job_to_json
 from core.job.arguments import OwnCall, TensorSpec, parse_call
 from core.job.checks import other_configuration
 from core.job.gallery import sample
@@ -165,13 +166,23 @@ DYNAMO: dict[str, Whole | OneOf] = {
 }
 
 
+# What a repair may set in a sample's file.
+OF_REPAIRS: dict[str, Mapping[str, Whole | OneOf | Names]] = {
+    "options": OPTIONS,
+    "dynamo": DYNAMO,
+    "functorch": {"activation_memory_budget": OneOf((0.5,))},
+    "compile": {"dynamic": OneOf((None, False, True)), "fullgraph": FLAG, "mode": OneOf((None, *MODES))},
+    "threads": {"threads": Whole(1, MAX_THREADS)},
+}
+
+
 def allowed(job: CompileJob) -> CompileJob:
     """Return the job, with every field in its declared type, if any visitor may submit it.
 
     Raises JobError if the job requires permission to run code.
     """
     typed = _through_json(job)
-    for check in (_check_each, _check_model, _check_compile, _check_device, _check_calls):
+    for check in (_check_each, _check_model, _check_compile, _check_repairs, _check_device, _check_calls):
         check(typed)
     return typed
 
@@ -229,6 +240,12 @@ def _check_compile(job: CompileJob) -> None:
     _check_values("conditions.dynamo", job.conditions.dynamo or {}, DYNAMO)
     if job.conditions.force_backend:
         _check_backend("conditions.force_backend", job.conditions.force_backend)
+
+
+def _check_repairs(job: CompileJob) -> None:
+    for where, name, value in (named_setting(repair) for step in job.repairs for repair in step):
+        if where:
+            _check_values(f"repairs.{where}", {name: value}, OF_REPAIRS.get(where, {}))
 
 
 def _check_backend(field: str, name: str) -> None:

@@ -120,6 +120,27 @@ def mode_text(value: str) -> str:
     return modes.get(value, "")
 
 
+def named_setting(repair: str) -> tuple[str, str, Any]:
+    """Return the place, the name and the value that a repair's id sets; empty for any other repair.
+
+    Places are `options`, `compile` for its other parameters, the configs, and `threads`.
+    """
+    rule, *arguments = repair.split(":")
+    last = arguments.pop() if arguments else ""
+    if rule == "compile_with" and len(arguments) > 1:
+        name = arguments[1]
+        text = mode_text(last) if name == MODE else value_text(last)
+        inner = ".".join(arguments[2:])
+        return (OPTIONS, inner, _literal(text)) if name == OPTIONS else ("compile", name, _literal(text))
+    if rule == "set_config" and len(arguments) > 1:
+        return arguments[0], arguments[1], _literal(value_text(last))
+    return (THREADS, THREADS, _literal(value_text(last))) if rule == "set_threads" else ("", "", "")
+
+
+def _literal(text: str) -> Any:
+    return ast.literal_eval(text) if text else text
+
+
 def compiling(code: UserCode, model: str) -> ast.expr | None:
     """Return the call of torch.compile that compiles a file's model, or a decorator without a call."""
     place: ast.expr | None = None

@@ -215,6 +215,31 @@ def test_a_sample_may_be_repaired_by_what_is_in_the_table_and_by_nothing_else(tm
     assert refused(replace(mended, model=Model("code", "model = abs"))) == "model.kind"
 
 
+@pytest.mark.promise("code")
+@pytest.mark.parametrize(
+    ("repair", "field"),
+    [
+        ("compile_with:model:options:freezing:True", ""),
+        ("compile_with:model:options:cpp:min_chunk_size:4096", ""),
+        ("compile_with:model:mode:max_autotune", ""),
+        ("set_config:functorch:activation_memory_budget:0_5", ""),
+        ("compile_with:model:options:cpp:min_chunk_size:99999999", "repairs.options.cpp.min_chunk_size"),
+        ("compile_with:model:options:trace:enabled:True", "repairs.options.trace.enabled"),
+        ("compile_with:model:recompile_limit:9", "repairs.compile.recompile_limit"),
+        ("set_config:dynamo:debug_dir_root:None", "repairs.dynamo.debug_dir_root"),
+        ("set_config:inductor:x:True", "repairs.inductor.x"),
+        ("set_threads:100000", "repairs.threads.threads"),
+    ],
+)
+def test_a_repair_of_a_sample_sets_what_a_visitor_may_set(repair: str, field: str) -> None:
+    """Where code is not allowed, a repair sets no option that a visitor's job may not have."""
+    job = replace(SAMPLE, repairs=((repair,),))
+    if field:
+        assert refused(job) == field
+    else:
+        assert allowed(job) == job
+
+
 def log_run(tmp_path: Path, kind: str) -> Run:
     run = Store(tmp_path).create(SAMPLE)
     run.write_status(replace(run.status(), state="done", kind=kind))  # type: ignore[arg-type]
