@@ -464,7 +464,7 @@ def reasons_of_pairs(schedule: Schedule) -> dict[frozenset[str], str]:
 def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
     """Return the refused pair whose fusion could save most, then the one that shares most; None without."""
     pairs, reasons = refused_pairs(schedule), reasons_of_pairs(schedule)
-    saves = {names: not reasons.get(frozenset(names), "").startswith(NO_SHARED_DATA) for names in pairs}
+    saves = {names: not reasons.get(frozenset(names), NO_SHARED_DATA).startswith(NO_SHARED_DATA) for names in pairs}
     return max(pairs, key=lambda names: (saves[names], pairs[names]), default=None)
 
 

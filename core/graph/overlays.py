@@ -11,7 +11,7 @@ from dataclasses import replace
 from core.analysis.backend import NodeValues, node_values
 from core.analysis.kernels.kernel import time_s
 from core.analysis.numerics import STANDINGS
-from core.analysis.work import reasons_of_pairs, refused_pairs
+from core.analysis.work import NO_SHARED_DATA, reasons_of_pairs, refused_pairs
 from core.base.words import bytes_, count
 from core.graph.launches import FxNodes, Kernels, Launch
 from core.graph.model import Fact, GraphModel, Node, Overlay
@@ -156,8 +156,9 @@ def refused_launches(schedule: Schedule, drawn: Sequence[Launch]) -> dict[tuple[
             # One launch, or a damaged log.
             continue
         left, right = sorted(both)
-        if reason is not None and size >= refused.get((left, right), (0, ""))[0]:
-            refused[left, right] = size, reason
+        if reason is not None:
+            known = refused.get((left, right), (0, NO_SHARED_DATA)), (size, reason)
+            refused[left, right] = max(known, key=lambda each: (not each[1].startswith(NO_SHARED_DATA), each[0]))
     return refused
 
 

@@ -175,6 +175,20 @@ def test_the_largest_launch_and_the_largest_missed_fusion_are_one_click_away(
     expect(page).not_to_have_url(re.compile("drawer=why"))
 
 
+def test_the_next_visit_unfolds_what_the_first_one_did(server: Server, transformer: str, page: Page) -> None:
+    view = opened(page, server.link("fusion", run=transformer))
+    first = view.evaluate("root => root.compileboardView.unfolded")
+    view.get_by_role("button", name="Fold all groups", exact=True).click()
+    assert view.evaluate("root => root.compileboardView.unfolded") == [] != first
+    menu = page.get_by_test_id("stSidebarNavItems")
+    menu.locator("a", has_text="Kernels").click()
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    page.wait_for_timeout(1_500)
+    menu.locator("a", has_text="Fusion").click()
+    expect(view.locator("[data-id]").first).to_be_attached()
+    assert view.evaluate("root => root.compileboardView.unfolded") == first
+
+
 def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer: str, page: Page) -> None:
     before = opened(page, server.link("fusion", run=transformer, fusion="side by side"))
     after = page.locator(".view").nth(1)

@@ -62,3 +62,10 @@ def test_the_first_question_is_about_the_pair_that_torch_refused_and_that_shares
     refusals = (("op1", "op2", "extern"), ("op2", "op4", "numel mismatch"), ("op2", "op3", "numel mismatch"))
     assert refused_pair(schedule(*nodes, rejected=refusals)) == ("op2", "op3")
     assert refused_pair(schedule(*nodes, rejected=refusals[:1])) is None
+
+
+def test_a_pair_that_could_save_bytes_comes_before_one_that_shares_more_without_an_equal_access() -> None:
+    nodes = node("op0", "a b c"), node("op1", "a b c"), node("op2", "c d")
+    refusals = (("op0", "op1", "no shared data"), ("op1", "op2", "numel mismatch"))
+    assert refused_pair(schedule(*nodes, rejected=refusals)) == ("op1", "op2")
+    assert refused_pair(schedule(*nodes, rejected=refusals[:1])) == ("op0", "op1")

@@ -30,7 +30,7 @@ export class Largest {
   /** @param {LargestData} each */
   add(each) {
     const { name, badge, text, value } = each;
-    const title = `${name}: ${value} · ${badge} ${text}`;
+    const title = `${name}: ${value} · ${text}${badge ? ` (kernel ${badge})` : ""}`;
     const element = make("button", { type: "button", title }, this.root);
     const head = make("span", {}, element, `${name} `);
     make("b", {}, head, value);

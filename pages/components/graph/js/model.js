@@ -8,6 +8,7 @@ import { isHull } from "./picture/compose.js";
 /** @import { Content, GroupItem, LaidOut, Level, NodeItem, Picture, Place, Placed } from "./types.d.ts" */
 
 const MOST_REMEMBERED = 300;
+const LEFT_MS = 1000;
 
 export class Lost extends Error {}
 export class NotFound extends Error {}
@@ -108,9 +109,9 @@ export class Graph {
     this.page = location.pathname;
   }
 
-  // Another page is shown: the next visit begins as the first did, unless the URL says otherwise.
+  // If another page is shown by then, the next visit begins as the first did, unless the URL says otherwise.
   leave() {
-    if (location.pathname !== this.page) remember(`folds:${this.digest}`, null);
+    setTimeout(() => location.pathname === this.page || remember(`folds:${this.digest}`, null), LEFT_MS);
   }
 
   // Store a level, and index its selectable items.

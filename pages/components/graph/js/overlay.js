@@ -152,6 +152,11 @@ export class Overlays {
   /** @param {HTMLElement} parent @param {Record<string, string>} classes @param {Picture} picture */
   legend(parent, classes, picture) {
     parent.replaceChildren();
+    if (picture.items.some(({ item }) => item.badge)) {
+      const entry = make("span", { class: "class" }, parent);
+      make("i", {}, entry, "1");
+      entry.append("number of a generated kernel");
+    }
     if (!this.overlay) return legendOfClasses(parent, classes, picture);
     const values = new Set(picture.items.filter(({ open }) => !open).map(({ item }) => this.valueOf(item)));
     if (!this.sizes) {
