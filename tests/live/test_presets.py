@@ -4,9 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep
+from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep, open_report
+from core.analysis.repairs.offers import applied_diff
+from core.analysis.results import results
 from core.job import MODES
+from core.sweep.model import applied
 from core.sweep.presets import PRESETS, Answer, Question, answer
+from core.sweep.presets.changes import in_file
 from core.sweep.presets.preset import RungFact, ShapeFact, StanceFact
 
 pytestmark = pytest.mark.torch
@@ -54,6 +58,17 @@ def test_a_change_counts_only_if_its_generated_code_is_new(runner: Runner) -> No
     assert {said[name] for name in ("max-autotune", "1x1 convolutions as matmul", "no layout optimization")} == {same}
     assert {said[name] for name in ("cpp wrapper", "modules not inlined")} == {own}
     assert {row.results for row in found} == {"same"}
+
+
+def test_a_file_with_a_recipe_written_into_it_runs_unchanged(runner: Runner) -> None:
+    base = CompileJob(Model("code", RELU), measure=False)
+    fields = in_file(base, {"options.cpp_wrapper": True, "threads": 1})
+    run = runner.submit(applied(base, "variant", fields))
+    runner.wait(run)
+    compared = results(open_report(run))
+    assert "+model = torch.compile(model, options={'cpp_wrapper': True})" in applied_diff(RELU, run.job().repairs)  # type: ignore[union-attr]
+    assert (run.standing().state, compared and compared.outcome) == ("done", "same")
+    assert (run.original_path.read_text(encoding="utf-8"), "torch.set_num_threads(1)" in run.code()) == (RELU, True)
 
 
 def test_sizes_4_16_7_and_64_compile_as_often_as_torch_says(runner: Runner) -> None:

@@ -96,7 +96,9 @@ def compile_layers_once(code: UserCode, model: str) -> CodeFix | None:
 
 
 def _above_the_call(code: UserCode, model: str, line: str) -> CodeFix | None:
-    """Return the fix that adds a line below the model, above the statement that compiles it."""
+    """Return the fix that adds a line below the model, above its compilation; None for a function."""
+    if any(isinstance(node, ast.FunctionDef) and node.name == model for node in code.tree.body):
+        return None
     place = compiling(code, model)
     takes_model = isinstance(place, ast.Call) and model in names_in(place)
     at = code.line_start(place.lineno) if place is not None else _below(code, model)

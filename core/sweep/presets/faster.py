@@ -284,7 +284,7 @@ def _outcome(goal: Goal, race: Race, row: SweepRow) -> str:
     if twin:
         return f"the code of {twin}" if twin != UNCHANGED else "the default's code: nothing to measure"
     if finish.gain is None or (heat.stage == "compiled" and race.timed):
-        return "code of its own"
+        return "not measurable" if heat.stage == "timed" else "code of its own"
     return GAINS[goal] if finish.gain.above else LOSSES[goal] if finish.gain.below else "no difference seen"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.analysis.repairs.offers import repaired
+from core.analysis.repairs.offers import repair_of, repaired
 from core.analysis.repairs.settings import compiles_itself, steps_of
 from core.job import CompileJob, Model
 from core.sweep.model import VARIANT, applied
@@ -85,6 +85,11 @@ def test_changes_of_the_model_are_above_the_call_that_compiles_it() -> None:
         "import torch\nmodel = Net()\nmodel = model.to(memory_format=torch.channels_last)\n"
         "model = torch.compile(model)\n"
     )
+
+
+def test_a_function_has_no_layers_and_no_layout_to_change() -> None:
+    text = "import torch\ndef model(x): return x\n"
+    assert [repair_of(text, f"{rule}:model") for rule in ("channels_last", "compile_layers_once")] == [None, None]
 
 
 def test_the_main_block_stays_last() -> None:
