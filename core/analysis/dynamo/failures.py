@@ -14,7 +14,7 @@ from typing import Literal
 
 from core.analysis.work import frame_of
 from core.base.words import agree, count
-from core.report import Compilation, Frame, GraphBreak, Place, Report, frame_id, stored
+from core.report import Compilation, Frame, GraphBreak, Place, Report, RunError, frame_id, stored
 
 
 def resumes(graph_break: GraphBreak) -> set[str]:
@@ -144,10 +144,16 @@ def failed_phase(report: Report) -> Phase:
         return ""
     if EAGER_CALL.match(error.stage):
         return "eager"
-    failed = [each for each in report.compilations if each.status == "failed" and each.error_type == error.type]
+    failed = [each for each in report.compilations if each.status == "failed" and _is_same(each, error)]
     if failed:
         return phase_of(failed[-1])
     return "run time" if report.compilations and COMPILED_CALL.match(error.stage) else ""
+
+
+def _is_same(compilation: Compilation, error: RunError) -> bool:
+    """Return True if a compilation's error ended the run, perhaps wrapped by torch."""
+    wrapped = error.type == "InternalTorchDynamoError" and error.message.startswith(compilation.error_type)
+    return compilation.error_type == error.type or wrapped
 
 
 def _eager_calls(report: Report) -> list[Failure]:

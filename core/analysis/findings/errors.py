@@ -37,6 +37,9 @@ OPERATOR = re.compile(r"Higher Order Operator: (\S+)")
 # Higher-order operators that compile their functions without torch.compile, too.
 COMPILES_ITSELF = re.compile(r"\b(?:cond|while_loop|scan|map)(?:_impl)?$")
 OF_DATA = "data-dependent expression"
+# Error of a symbol for a number or a size that depends on data, and the settings that make such symbols.
+UNBACKED = re.compile(r"[Uu]nbacked symbol|\bu\d+\b")
+CAPTURES = ("capture_scalar_outputs", "capture_dynamic_output_shape_ops")
 # Read of a tensor's value as a number, and torch's id of a branch by a tensor.
 READ, BRANCHING = re.compile(r"\.item\(\)"), "GB0170"
 BEFORE_BACKENDS = "Dynamo raised it while it traced{at}, before any backend: no other backend helps."
@@ -109,6 +112,8 @@ def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure
     """Return the advice for an error of Dynamo, in words and as a job; the job is None if no option helps."""
     broken, operator = _as_break(facts, compilation, first), _operator(facts, compilation)
     at = f" `{first.place.short}`" if first.place.file else ""
+    if words := _unbacked_words(facts, compilation):
+        return words, _without_symbols(facts)
     of_op = next(iter(known_causes("traced")))
     raised = of_op.match(compilation.error)
     change = of_op.advice if raised and _is_tried(facts, broken) else _change(facts, compilation, broken)
@@ -122,6 +127,22 @@ def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure
     if OF_DATA in compilation.error and _choices(facts, broken):
         proposal = fix_proposal(facts, replace(broken, registry_id=BRANCHING))
     return " ".join(filter(None, words)), proposal
+
+
+def _unbacked_words(facts: RunFacts, compilation: Compilation) -> str:
+    """Return the advice for an error of a symbol that torch could not resolve; empty for other errors."""
+    if OF_DATA in compilation.error or not UNBACKED.search(compilation.error):
+        return ""
+    proposal = _without_symbols(facts)
+    return case("unbacked", setting=next(iter(proposal.dynamo))) if proposal else case("unbacked input")
+
+
+def _without_symbols(facts: RunFacts) -> Proposal | None:
+    """Return the job without settings that turn data into symbols; None without them, or with `fullgraph`."""
+    dynamo = (facts.job.get("conditions") or {}).get("dynamo") or {}
+    names = [name for name in CAPTURES if dynamo.get(name)]
+    words = "; ".join(f"torch._dynamo.config.{name} = False" for name in names)
+    return Proposal(words, dynamo=dict.fromkeys(names, False)) if names and not facts.options.get("fullgraph") else None
 
 
 def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> str:

@@ -190,7 +190,8 @@ def claim_of(problems: Problems, proposal: Proposal, rank: int = 0) -> Claim | O
 def _answer_claim(report: Report, proposal: Proposal, rank: int) -> Claim | Objection:
     """Return the claim that an error or a difference is gone, or that guards are faster."""
     is_option = "options" in proposal.compile and failed_phase(report) in OF_INDUCTOR
-    is_cure = bool(proposal.repairs) or proposal.compile.get("fullgraph") is False or is_option
+    is_left_out = proposal.compile.get("fullgraph") is False or False in proposal.dynamo.values()
+    is_cure = bool(proposal.repairs) or is_left_out or is_option
     if report.error is not None and is_cure:
         backend = "" if "options" in proposal.compile else CHEAP[0]
         return Claim(proposal, "error", (report.error.type,), 1, 0, is_wrong=True, rank=rank, backend=backend)

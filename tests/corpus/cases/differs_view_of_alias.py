@@ -6,7 +6,6 @@ Cause: alias|view|share|overlap
 Cure: clone
 Expects: breaks 0
 Run: --backend aot_eager
-Lacks: explained, cured
 """
 
 import torch

@@ -6,7 +6,6 @@ Cause: capture_scalar_outputs|number of a tensor
 Cure: capture_scalar_outputs|outside|before the call
 Expects: breaks 0
 Run: --backend eager --dynamo capture_scalar_outputs=true
-Lacks: explained, cured
 """
 
 import torch

@@ -6,7 +6,6 @@ Cause: size|scale|width|shape
 Cure: force_parameter_static_shapes
 Expects: recompiles 1
 Run: --backend eager --no-dynamic
-Lacks: cured
 """
 
 import torch

@@ -75,6 +75,27 @@ def test_a_guard_on_data_names_the_condition_to_check_and_the_option_to_drop() -
     assert dict(found.proposal.compile) == {"fullgraph": False}
 
 
+SYMBOL = "Pending unbacked symbols {u0} not in returned outputs"
+
+
+@pytest.mark.parametrize(("fullgraph", "is_left_out"), [(False, True), (True, False)])
+def test_a_symbol_that_torch_cannot_resolve_is_read_before_the_call(fullgraph: bool, is_left_out: bool) -> None:
+    report, source = failing("PendingUnbackedSymbolNotFound", SYMBOL, "return torch.arange(n.item())")
+    job = {"compile": {"fullgraph": fullgraph}, "conditions": {"dynamo": {"capture_scalar_outputs": True}}}
+    found = card(replace(report, setting=Setting(job=job)), source)
+    assert "Read the number before the call" in found.advice.replace("read the", "Read the")
+    assert ("Leave `torch._dynamo.config.capture_scalar_outputs` out" in found.advice) == is_left_out
+    assert (found.proposal is not None and found.proposal.dynamo == {"capture_scalar_outputs": False}) == is_left_out
+
+
+def test_an_error_of_dynamo_that_torch_wraps_is_one_card() -> None:
+    report, source = failing("PendingUnbackedSymbolNotFound", SYMBOL, "return torch.arange(n.item())")
+    error = RunError(
+        "call 0: compiled", "InternalTorchDynamoError", "", f"PendingUnbackedSymbolNotFound: {SYMBOL}", (), ""
+    )
+    assert [each.rule for each in findings(replace(report, error=error), "", source)] == ["not compiled: failed"]
+
+
 def test_a_break_under_fullgraph_has_the_fix_of_its_line() -> None:
     error = (
         f"Data-dependent branching\n{HINTS}\n https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html"
