@@ -80,6 +80,15 @@ ERRORS = {
     "mat1 and mat2 must have the same dtype, but got Half and Float": (
         "A matrix product gets the dtypes `Half` and `Float`."
     ),
+    "Encountered input mutation during higher order op tracing for HOP - cond": (
+        "A function that a higher-order op captures changes its input in place."
+    ),
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow.": (
+        "A function within `torch.vmap` decides by a tensor's value."
+    ),
+    "Trying to backward through a.b.default but no autograd formula was registered. Please use register_autograd": (
+        "The custom op `a.b.default` has no backward."
+    ),
     "element 0 of tensors does not require grad and does not have a grad_fn": (
         "The code calls a backward, and its inputs have no gradients."
     ),
@@ -106,6 +115,8 @@ RESULTS = {
     ),
     "return torch.linalg.inv(x)": ("output", "nearly singular"),
     "alias.resize_(12)": ("shape of output", "resize a `.clone()`"),
+    '@torch.library.custom_op("a::b")\ndef b(x):\n    return x.half()\n@b.register_fake\ndef _(x):\n    '
+    "return torch.empty_like(x)": ("output", "torch.empty_like(x, dtype=…)"),
     "x.add_(1)\n    yield base, base[1:]": ("output", "share the memory of `base`"),
 }
 
