@@ -112,8 +112,8 @@ def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure
     """Return the advice for an error of Dynamo, in words and as a job; the job is None if no option helps."""
     broken, operator = _as_break(facts, compilation, first), _operator(facts, compilation)
     at = f" `{first.place.short}`" if first.place.file else ""
-    if words := _unbacked_words(facts, compilation):
-        return words, _without_symbols(facts)
+    if symbol := _unbacked_words(facts, compilation):
+        return symbol, _without_symbols(facts)
     of_op = next(iter(known_causes("traced")))
     raised = of_op.match(compilation.error)
     change = of_op.advice if raised and _is_tried(facts, broken) else _change(facts, compilation, broken)
