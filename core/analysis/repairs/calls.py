@@ -26,7 +26,7 @@ VARYING = frozenset(
         *("numpy.random", "os.urandom", "os.getpid", "os.times", "os.system", "os.remove", "os.environ.get", "sys"),
         *("open", "input", "next", "iter", "id", "locals", "globals", "setattr", "delattr", "exec", "eval", "print"),
         *("range", "warnings", "enumerate", "zip", "map", "filter", "object", "super", "vars", "dir", "torch.save"),
-        "io",
+        *("io", "heapq", "bisect.insort", "bisect.insort_left", "bisect.insort_right"),
     )
 )
 FOR_GOOD = "The first result is used forever, for any later arguments."
@@ -175,7 +175,9 @@ def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
 
 
 def _varies(code: UserCode, node: ast.AST) -> bool:
-    """Return True if an expression calls a function with varying results or with side effects."""
+    """Return True if a call varies or has side effects, as an unused result or a `while` loop shows."""
+    if isinstance(code.parents[node], ast.Expr) or any(code.around(node, ast.While)):
+        return True
     names = [_full_name(code, call) for call in ast.walk(node) if isinstance(call, ast.Call)]
     return any(part in VARYING for name in names for part in _prefixes(name))
 

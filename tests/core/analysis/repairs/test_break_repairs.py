@@ -254,6 +254,19 @@ def test_what_is_called_by_clock_or_chance_is_not_made_once() -> None:
     assert [repair_of(code, f"{rule}:4") for rule in ("hoist", "constant")] == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (5, "    own.fill(queue)\n    return x"),
+        (6, "    while queue:\n        x = x + own.take(queue)\n    return x"),
+        (5, "    return x + heapq.heappop(queue)"),
+    ],
+)
+def test_a_call_with_a_side_effect_is_no_constant(line: int, text: str) -> None:
+    code = f"import heapq, own\n\nqueue = [3, 1]\ndef model(x):\n{text}\n"
+    assert [repair_of(code, f"{rule}:{line}") for rule in ("hoist", "constant", "allow_in_graph")] == [None] * 3
+
+
 def test_a_call_that_gives_a_coroutine_or_a_file_is_no_constant() -> None:
     code = "import io\nasync def read():\n    return 2\ndef model(x):\n    return x * f(read(), io.StringIO())\n"
     assert [repair_of(code, f"{rule}:5") for rule in ("hoist", "constant", "allow_in_graph")] == [None] * 3
