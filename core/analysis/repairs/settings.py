@@ -20,7 +20,7 @@ CONFIGS = {"dynamo": "torch._dynamo.config", "functorch": "torch._functorch.conf
 WRITTEN = ("fullgraph", "dynamic", MODE, "recompile_limit")
 LAYERS = """\
 for layer_class in {{type(layer) for group in {model}.modules() if isinstance(group, {torch}.nn.ModuleList) for layer \
-in group}}:
+in group if any(layer.children())}}:
     layer_class.forward = {torch}.compiler.nested_compile_region(layer_class.forward)"""
 
 

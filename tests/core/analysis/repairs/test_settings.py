@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+import torch
 
 from core.analysis.repairs.offers import repair_of, repaired
-from core.analysis.repairs.settings import compiles_itself, steps_of
+from core.analysis.repairs.settings import LAYERS, compiles_itself, steps_of
 from core.job import CompileJob, Model
 from core.sweep.model import VARIANT, applied
 
@@ -90,6 +91,17 @@ def test_changes_of_the_model_are_above_the_call_that_compiles_it() -> None:
 def test_a_function_has_no_layers_and_no_layout_to_change() -> None:
     text = "import torch\ndef model(x): return x\n"
     assert [repair_of(text, f"{rule}:model") for rule in ("channels_last", "compile_layers_once")] == [None, None]
+
+
+def test_a_layer_without_children_is_no_region() -> None:
+    """Its class is that of many other modules of the process."""
+    made = [torch.nn.ModuleList([torch.nn.Linear(2, 2)]), torch.nn.ModuleList([torch.nn.Sequential(torch.nn.ReLU())])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.compiler, "nested_compile_region", lambda forward: None)
+        patch.setattr(torch.nn.Sequential, "forward", torch.nn.Sequential.forward)
+        exec(LAYERS.format(model="model", torch="torch"), {"model": torch.nn.ModuleList(made), "torch": torch})
+        assert torch.nn.Sequential.forward is None
+        assert torch.nn.Linear.forward is not None
 
 
 def test_the_main_block_stays_last() -> None:
