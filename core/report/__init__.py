@@ -81,7 +81,6 @@ from core.report.measurements import (
 )
 from core.report.model import (
     SCHEMA,
-    CacheEvent,
     Capture,
     CaptureWay,
     Compilation,
@@ -131,7 +130,7 @@ from core.report.nodes import (
     tensor_text,
 )
 from core.report.parts import stored
-from core.report.places import Frame, Module, ModulePath, Payload, Place, frame_id, module_path
+from core.report.places import CacheEvent, Frame, Module, ModulePath, Payload, Place, frame_id, module_path
 from core.report.run import (
     Call,
     Counters,

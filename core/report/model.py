@@ -54,7 +54,7 @@ from core.report.nodes import (
     TargetChoice,
     UnchangedPasses,
 )
-from core.report.places import Frame, Module, Payload, Place
+from core.report.places import CacheEvent, Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source, VllmCall
 
 Stage = Literal[
@@ -315,25 +315,6 @@ class Phase:
     def duration_s(self) -> float | None:
         """Return the duration in seconds; None if the span never ended."""
         return None if self.end_us is None else (self.end_us - self.start_us) / 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class CacheEvent:
-    """The outcome of a cache lookup for one compilation: hit, miss, bypass or disabled."""
-
-    cache: str
-    outcome: str
-    compilation: str
-    key: str = ""
-    reason: str = ""
-
-    @property
-    def identity(self) -> tuple[str, str, str]:
-        """Return a key to remove duplicate events.
-
-        Torch logs some events twice: as an artifact and as an instant event.
-        """
-        return self.cache, self.outcome, self.compilation
 
 
 # Debug files that are in a log only if the job asks for them.

@@ -111,3 +111,28 @@ class Record:
 
 
 Emit = Callable[[Record], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEvent:
+    """The outcome of a cache lookup for one compilation: hit, miss, bypass or disabled.
+
+    `details` is the place of torch's JSON about the lookup, with the components of the key. `inputs` is the place of
+    our record of the parts of the key that torch does not print.
+    """
+
+    cache: str
+    outcome: str
+    compilation: str
+    key: str = ""
+    reason: str = ""
+    details: Payload | None = None
+    inputs: Payload | None = None
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Return a key to remove duplicate events.
+
+        Torch logs some events twice: as an artifact and as an instant event.
+        """
+        return self.cache, self.outcome, self.compilation, self.key

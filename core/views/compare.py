@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from core.analysis.comparison.figures import Figure, PhasePair
 from core.analysis.comparison.matching import MatchedPair, OptionDifference, RunSide, SourceDifference
-from core.analysis.comparison.run import compare_runs
+from core.analysis.comparison.run import CachePair, KeyDifference, compare_runs
 from core.analysis.durations import phase_class, phase_totals
 from core.analysis.speed import speed
 from core.base import words as fmt
-from core.report import GraphBreak, Recompile, Report
+from core.report import CacheEvent, GraphBreak, Recompile, Report
 from core.views.blocks import (
     UNLIKE,
     Bar,
@@ -45,7 +45,7 @@ from core.views.comparison import (
     speed_words,
 )
 from core.views.glossary import GLOSSARY
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from core.views.pairs import UNKNOWN, KernelPairsView, PairView, common_nodes, graphs, guards, kernel_pairs, kernels
 from core.views.texts import SourceView
 
@@ -59,6 +59,10 @@ MOST_PHASES = 40  #: phases of two runs beside each other
 PHASES_NOTE = (
     "Seconds in which a phase was open, inner phases included, longest first. Measured once, with C++ objects from the "
     "cache, so no difference is claimed."
+)
+KEYS_NOTE = (
+    "Torch logs the parts of an FX graph's key. It logs those of AOTAutograd's key only in recorded runs, or with "
+    "`TORCH_LOGS=+torch._functorch._aot_autograd.autograd_cache`."
 )
 # Name of the selection, and parts that the page draws by hand.
 ASPECT = "aspect"
@@ -215,6 +219,29 @@ class CompareView:
         sides = {"left": self.left.report, "right": self.right.report}
         return [name for name, report in sides.items() if speed(report.timing) is None]
 
+    @cached_property
+    def key_differences(self) -> dict[KeyDifference, list[CachePair]]:
+        """Each part in which cache keys differ, with the lookups whose keys have it."""
+        differences: dict[KeyDifference, list[CachePair]] = {}
+        for pair in self.comparison.caches:
+            for difference in pair.differences or ():
+                differences.setdefault(difference, []).append(pair)
+        return differences
+
+    @property
+    def cache_verdict(self) -> str:
+        """The first difference of the keys in one sentence, as Markdown."""
+        pairs = self.comparison.caches
+        if not pairs:
+            return "No cache lookup is recorded in either run."
+        if first := next(iter(self.key_differences), None):
+            more = len(self.key_differences) - 1
+            ending = f", and {fmt.count(more, 'more part')}" if more else ""
+            return f"**The keys differ in {_part_words(first)}**{ending}."
+        if any(pair.differences is None and not pair.same_key for pair in pairs):
+            return "No part of a key is known to differ: a lookup had no key, or a log lacks the parts of its key."
+        return "**All keys are equal.** A miss with an equal key means that no process had saved that entry."
+
     def unlike_events(self) -> int:
         """Count the graph breaks and recompiles that only one of the runs has."""
         comparison = self.comparison
@@ -301,6 +328,36 @@ def _phases(compare: CompareView, _: Sequence[PairView], __: str) -> Blocks:
     yield from paragraph(PHASES_NOTE, "quiet")
 
 
+def _caches(compare: CompareView, _: Sequence[PairView], __: str) -> Blocks:
+    yield Text(spans(compare.cache_verdict))
+    parts = list(compare.key_differences.items())
+    if parts:
+        yield Table("parts of the keys", PART_COLUMNS, parts)
+    if compare.comparison.caches:
+        yield Table("lookups", LOOKUP_COLUMNS, compare.comparison.caches)
+        yield from paragraph(KEYS_NOTE, "quiet")
+
+
+def _part_words(part: KeyDifference) -> str:
+    values = f"{code(part.left or UNKNOWN, LONGEST_NAME)} → {code(part.right or UNKNOWN, LONGEST_NAME)}"
+    variable = f" (set by {code(part.variable, LONGEST_NAME)})" if part.variable else ""
+    return f"{part.kind} {code(part.name, LONGEST_NAME)}: {values}{variable}"
+
+
+def _lookup(event: CacheEvent | None) -> str:
+    if event is None:
+        return UNKNOWN
+    return one_line(f"{event.outcome}: {event.reason}" if event.reason else event.outcome, LONGEST_LINE)
+
+
+def _key_words(pair: CachePair) -> str:
+    if pair.same_key:
+        return "equal"
+    if not (pair.left and pair.right and pair.left.key and pair.right.key):
+        return "no key"
+    return "parts not recorded" if pair.differences is None else fmt.count(len(pair.differences), "part") + " differ"
+
+
 def _speed(compare: CompareView, _: Sequence[PairView], __: str) -> Blocks:
     for side in compare.unmeasured:
         yield from paragraph(f"The {side} run was not measured, so calls are not compared.")
@@ -350,6 +407,7 @@ ASPECTS: dict[str, tuple[Callable[[CompareView, Sequence[PairView]], int], Aspec
     "guards": (lambda _, pairs: sum(pair.unlike_guards() for pair in pairs), _of_pairs(guards)),
     "breaks and recompiles": (lambda compare, _: compare.unlike_events(), _events),
     "compile time": (lambda _, __: 0, _phases),
+    "caches": (lambda compare, _: len(compare.key_differences), _caches),
     "speed": (lambda _, __: 0, _speed),
 }
 
@@ -411,6 +469,21 @@ RECOMPILE_COLUMNS: tuple[Column[tuple[MatchedPair[Recompile], Recompile]], ...] 
     Column("left", lambda row: _edge(row[0].left)),
     Column("right", lambda row: _edge(row[0].right)),
     Column("line", lambda row: one_line(row[1].code, LONGEST_LINE)),
+)
+PART_COLUMNS: tuple[Column[tuple[KeyDifference, list[CachePair]]], ...] = (
+    Column("kind", lambda row: row[0].kind),
+    Column("part", lambda row: one_line(row[0].name, LONGEST_LINE)),
+    Column("left", lambda row: one_line(row[0].left, LONGEST_LINE) or UNKNOWN),
+    Column("right", lambda row: one_line(row[0].right, LONGEST_LINE) or UNKNOWN),
+    Column("set by", lambda row: one_line(row[0].variable, LONGEST_NAME)),
+    Column("in the keys of", lambda row: ", ".join(dict.fromkeys(pair.cache for pair in row[1]))),
+)
+LOOKUP_COLUMNS: tuple[Column[CachePair], ...] = (
+    Column("cache", lambda pair: pair.cache),
+    Column("compilation", lambda pair: next(event.compilation for event in (pair.left, pair.right) if event)),
+    Column("left", lambda pair: _lookup(pair.left)),
+    Column("right", lambda pair: _lookup(pair.right)),
+    Column("key", _key_words),
 )
 PHASE_COLUMNS: tuple[Column[PhasePair], ...] = (
     Column("phase", lambda phase: one_line(phase.name, LONGEST_LINE)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,9 +57,14 @@ BELOW_THE_LINE = "Below the dashed line: other threads."
 OF_CACHES = {
     "objects": "The FX graph and AOTAutograd caches were off, so that torch compiled each graph. C++ objects still "
     "came from a cache.",
-    "cold": "The FX graph and AOTAutograd caches were on, and empty at the start.",
+    "cold": "All cache directories were empty at the start. The FX graph and AOTAutograd caches were off.",
     "warm": "The FX graph and AOTAutograd caches were on, and an earlier process filled them.",
 }
+BYPASS_COST = "Compile time after Dynamo that each process spends again, as in this run"
+UNLOGGED = (
+    "Torch's log does not say whether Dynamo's code, Triton's binaries or a bundle of `save_cache_artifacts` came from "
+    "a cache."
+)
 FROM_METRICS = (
     "This log has no Chromium events, so the seconds are those of torch's metrics. They do not say when a phase began, "
     "and leave out the compilation of backward graphs."
@@ -95,7 +101,11 @@ def phases_of(report: Report, picks: Picks) -> CompileTimeView:
 
 def _cache_blocks(phases: CompileTimeView) -> Iterator[PageBlock]:
     if phases.report.caches:
-        yield Table("caches", CACHE_COLUMNS, phases.report.caches)
+        bypassed = any(event.outcome == "bypass" for event in phases.report.caches)
+        cost = Column("at every start", phases.bypass_s, fmt.duration_s, help=BYPASS_COST)
+        columns = (*CACHE_COLUMNS, cost) if bypassed else CACHE_COLUMNS
+        yield Table("caches", columns, sorted(phases.report.caches, key=lambda event: -(phases.bypass_s(event) or 0)))
+        yield from paragraph(phases.unlogged_note, "quiet")
     else:
         yield from paragraph("No cache event was recorded.")
     for note in phases.cache_notes:
@@ -217,6 +227,21 @@ class CompileTimeView:
             return f"The self times add up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
         self_time = fmt.duration_s(seconds.get(self.compile_id, 0.0))
         return f"The self times add up to {self_time}, the compile time of [{plain(self.compile_id)}]."
+
+    def bypass_s(self, event: CacheEvent) -> float | None:
+        """Return the seconds of a bypassed compilation after Dynamo; None for another outcome."""
+        if event.outcome != "bypass":
+            return None
+        totals = phase_totals(self.report, event.compilation)
+        return sum(total.self_s for total in totals if phase_class(total.name) != "dynamo") if totals else None
+
+    @property
+    def unlogged_note(self) -> str:
+        """The outcomes of the autotuning cache, and the caches of which torch logs no outcome."""
+        kernels = (kernel for compilation in self.report.compilations for kernel in compilation.kernels)
+        outcomes = Counter(kernel.tuning.cache for kernel in kernels if kernel.tuning is not None)
+        tuned = ", ".join(f"{fmt.number(times)} {plain(outcome)}" for outcome, times in outcomes.items())
+        return f"Autotuning cache: {tuned or 'not recorded'}. {UNLOGGED}"
 
     @property
     def cache_notes(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Log and profile of the user's own process, outside the worker.
 
 Torch's structured trace goes to every handler of one logger. A log is an additional handler: TORCH_TRACE
-still gets all records. Apart from a hook for labels, torch is unchanged: caches, passes and settings stay as
-they are.
+still gets all records. Apart from a hook for labels and the recorder of cache keys, torch is unchanged: caches,
+passes and settings stay as they are.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import torch._dynamo.utils as dynamo_utils
 import torch._logging._internal as torch_logging
 import torch.autograd.profiler as autograd_profiler
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list as cache_entries
+from torch._guards import CompileContext
 from torch._logging.structured import INTERN_TABLE
 from torch.profiler import ProfilerActivity, profile, record_function, supported_activities
 
@@ -32,6 +33,7 @@ from core.report.records import Record
 from core.report.records.compilation import EndRecord, NoteRecord
 from core.worker.measuring.profiler import KernelMarks, quiet_profile, write_profile
 from core.worker.record import NAMES, as_json_lines
+from core.worker.recorders.cache_keys import CACHE_KEYS
 from core.worker.recorders.stacks import Sources
 
 MOST_BYTES = 4 * 1024**3  #: limit: the log of a recorded process of yours
@@ -85,9 +87,11 @@ class ProcessLog(logging.Handler):
         torch_logging.trace_log.handlers.insert(0, self)
         self.label = label
         dynamo_utils.register_hook_for_recompile_user_context(label)
+        CACHE_KEYS.begin(self.write)
 
     def detach(self) -> None:
         """Stop recording; compiled code stays in use."""
+        CACHE_KEYS.end(self.write)
         torch_logging.trace_log.removeHandler(self)
         hooks = dynamo_utils.get_hook_for_recompile_user_context()
         if hooks and self.label in hooks:
@@ -111,8 +115,9 @@ class ProcessLog(logging.Handler):
         self.close()
 
     def write(self, record: Record) -> None:
-        """Write one of Compileboard's own records to this log only."""
-        self._log({"artifact": {"name": NAMES[type(record)], "encoding": "json"}}, as_json_lines(record))
+        """Write one of Compileboard's own records to this log only, with the current compile id."""
+        head = {"artifact": {"name": NAMES[type(record)], "encoding": "json"}, **_compile_context()}
+        self._log(head, as_json_lines(record))
 
     def note(self, text: str) -> None:
         """Write a note, which *Overview* shows."""
@@ -157,6 +162,17 @@ class ProcessLog(logging.Handler):
         extra = {"metadata": metadata, "payload": payload}
         log = torch_logging.trace_log
         self.handle(log.makeRecord(log.name, logging.DEBUG, __file__, 0, "", (), None, extra=extra))
+
+
+def _compile_context() -> dict[str, Any]:
+    """Return the current compilation as torch's records name it; empty outside a compilation."""
+    context = CompileContext.try_get()
+    if context is None or context.compile_id is None:
+        return {}
+    compile_id = context.compile_id
+    names = ("frame_id", "frame_compile_id", "compiled_autograd_id")
+    ids = {name: value for name in names if (value := getattr(compile_id, name, None)) is not None}
+    return {**ids, "attempt": context.attempt}
 
 
 def compiled_before() -> tuple[Place, ...]:

@@ -73,6 +73,7 @@ from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics import emit_graph_numerics
 from core.worker.record import LogWatch, emit, flush, is_recorded, silence, start_trace, step
 from core.worker.recorders.bytecode import graph_counts, watching_bytecode, watching_cudagraphs
+from core.worker.recorders.cache_keys import watching_cache_keys
 from core.worker.recorders.guards import watching_guards
 from core.worker.recorders.logs import watching_debug_files, watching_logs
 from core.worker.recorders.partition import emit_saved_values, watching_autotuning, watching_partition
@@ -473,6 +474,7 @@ def recording(later: DeferredRecords, job: CompileJob, brief: bool = False) -> I
         watching_bytecode(emit, is_recorded, later),
         watching_guards(emit, brief),
         watching_autotuning(emit),
+        watching_cache_keys(emit),
         passes.watching(),
         watching_partition(emit, passes.subgraph),
         watching_backends(emit, is_recorded, passes.recording_origins),

@@ -25,6 +25,7 @@ from core.job import CompileJob
 from core.runs.processes.handles import (
     MEMORY,
     PROCESSES,
+    ProcessMemory,
     become_subreaper,
     descendants,
     end_descendants,
@@ -41,7 +42,6 @@ from core.runs.store import Run
 from core.runs.tools.tasks import Task, has_answer, read_task
 from core.worker.conditions import DIRECTORY
 from core.worker.kernel_tools import run_tool
-from core.worker.process_memory import ProcessMemory
 from core.worker.record import OutputFile, has_end
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 

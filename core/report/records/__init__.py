@@ -33,6 +33,7 @@ from core.report.places import Emit, Record
 from core.report.records.compilation import (
     BinaryRecord,
     BytecodeRecord,
+    CacheKeyRecord,
     EndRecord,
     ExecutionsRecord,
     GuardsRecord,
@@ -83,6 +84,7 @@ RECORDS: dict[str, type[Record]] = {
     "schedule": ScheduleRecord,
     "kernel": KernelRecord,
     "binary": BinaryRecord,
+    "cache_key": CacheKeyRecord,
     "target_choice": TargetChoice,
     "call_numerics": CallNumerics,
     "graph_numerics": GraphNumerics,

@@ -444,6 +444,25 @@ class ExecutionsRecord(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheKeyRecord(Record):
+    """Parts of a cache key that torch hashes without printing them.
+
+    Logged for each key, before torch's outcome of the lookup.
+    """
+
+    cache: str
+    """`fx_graph` or `aotautograd`"""
+    graph: dict[str, str] = field(default_factory=dict)
+    """torch's hash of each constant and attribute of the graph module, by name"""
+    settings: dict[str, str] = field(default_factory=dict)
+    """values of `torch._functorch.config`, which is one part of AOTAutograd's key"""
+    versions: dict[str, str] = field(default_factory=dict)
+    """versions of torch, Triton and Python, and the digest of torch's source"""
+    environment: dict[str, str] = field(default_factory=dict)
+    """environment variables that torch and Triton read, without folders"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureHead:
     """Header of the artifact `capture`, with the fields of `Capture`; the payload is the graph as text."""
 

@@ -247,7 +247,8 @@ class ReportDraft:
     open_phases: list[int] = field(default_factory=list)
     open_beside: list[int] = field(default_factory=list)
     caches: list[CacheEvent] = field(default_factory=list)
-    cache_identities: set[tuple[str, str, str]] = field(default_factory=set)
+    cache_places: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
+    cache_inputs: dict[tuple[str, str], list[Payload]] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     untimed: str = ""
@@ -273,8 +274,17 @@ class ReportDraft:
     def add_cache(self, event: CacheEvent) -> None:
         """Add an outcome of a cache lookup; outcomes beyond `MAX_ITEMS` are left out."""
         if len(self.caches) < MAX_ITEMS:
-            self.caches.append(event)
-            self.cache_identities.add(event.identity)
+            inputs = self.cache_inputs.get((event.cache, event.compilation))
+            self.cache_places.setdefault(event.identity, len(self.caches))
+            self.caches.append(replace(event, inputs=inputs.pop(0)) if inputs and event.key else event)
+
+    def complete_cache(self, event: CacheEvent) -> None:
+        """Add the details of a known outcome, or an outcome that is not known yet."""
+        known = self.cache_places.get(event.identity)
+        if known is None:
+            self.add_cache(event)
+        elif event.details is not None:
+            self.caches[known] = replace(self.caches[known], details=event.details)
 
     def unique_id(self, compile_id: str) -> str:
         """Return a compile id's unique form in the log: `2:0/0` is `0/0` after the first reset."""

@@ -28,6 +28,7 @@ from core.report import (
     Symbol,
     SymbolGuard,
 )
+from core.report.records.compilation import CacheKeyRecord
 from core.trace.parsers.draft import MAX_ITEMS, MAX_STACK, CompilationDraft, ReportDraft
 from core.trace.reader import TraceRecord
 
@@ -243,9 +244,14 @@ def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:
         record.compile_id,
         str(data.get("key") or data.get("cache_key") or ""),
         str(data.get("cache_bypass_reason") or "")[:2000],
+        draft.payload(record) if data else None,
     )
-    if logged.identity not in draft.cache_identities:
-        draft.add_cache(logged)
+    draft.complete_cache(logged)
+
+
+def cache_key(draft: ReportDraft, record: TraceRecord, key: CacheKeyRecord) -> None:
+    """Keep the place of a recorded cache key for the outcome of its lookup, which torch logs next."""
+    draft.cache_inputs.setdefault((key.cache, record.compile_id), []).append(draft.payload(record))
 
 
 # The file of torch that exports a model.

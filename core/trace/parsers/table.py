@@ -15,6 +15,7 @@ from core.report.records import RECORDS
 from core.report.records.compilation import (
     BinaryRecord,
     BytecodeRecord,
+    CacheKeyRecord,
     ExecutionsRecord,
     GuardsRecord,
     KeptRecord,
@@ -141,6 +142,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:vllm_compilation_config": vllm.compilation_config,
     "artifact:vllm_piecewise_compile_start": vllm.piecewise_start,
     "artifact:torch_version": worker.torch_version,
+    "artifact:compileboard_cache_key": typed_parser(CacheKeyRecord, events.cache_key),
     "artifact:compileboard_source": typed_parser(SourceRecord, worker.source),
     "artifact:compileboard_call": typed_parser(Call, worker.call),
     "artifact:compileboard_step": typed_parser(StepRecord, worker.step),

@@ -287,6 +287,7 @@ PARTITION = (
         "wrapped: the edges of its network hold torch's reasons; before, NetworkX's function of that name",
         since="2.15",
     ),
+    PrivateName("torch._inductor.codecache", "FxGraphCachePickler.debug_lines", "wrapped: the parts of each cache key"),
 )
 CUDAGRAPHS = rows(
     "torch._inductor.cudagraph_trees",

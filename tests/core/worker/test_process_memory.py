@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from core.worker.process_memory import ProcessMemory
+from core.runs.processes.handles import ProcessMemory
 
 MB = 1_000_000
 FORKS = """
@@ -68,9 +68,9 @@ def test_processes_beyond_the_limit_are_counted_exactly_once_a_second(monkeypatc
         counted.append(process.pid)
         return 0
 
-    monkeypatch.setattr("core.worker.process_memory._share", share)
+    monkeypatch.setattr("core.runs.processes.handles._share", share)
     now = [100.0]
-    monkeypatch.setattr("core.worker.process_memory.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("core.runs.processes.handles.time.monotonic", lambda: now[0])
     use, own = ProcessMemory(), psutil.Process()
     for now[0] in (100.0, 100.2, 100.4, 101.1, 101.3):
         assert not use.exceeds([own], 1)

@@ -1,13 +1,14 @@
 """Two runs held against each other: recorded logs, and literal reports of them with one thing changed."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.analysis.comparison.matching import RunSide, SourceDifference
-from core.analysis.comparison.run import RunComparison, compare_runs
-from core.report import Call, Difference, Load, MemoryUse, Report, SideTimes
+from core.analysis.comparison.run import KeyDifference, RunComparison, cache_pairs, compare_runs
+from core.report import CacheEvent, Call, Difference, Load, MemoryUse, Payload, Report, Setting, SideTimes
 from core.views.comparison import comparison_sentence, differences_line, seconds_words
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_side
@@ -205,3 +206,55 @@ def test_another_peak_of_memory_is_a_difference() -> None:
     figure = found.figure("memory at the peak")
     assert (figure.words(figure.left), figure.words(figure.right), figure.differs) == ("4.00 MB", "3.00 MB", True)
     assert words == "Memory at the peak differs."
+
+
+def looked_up(key: str, *components: str, **inputs: dict[str, str]) -> RunSide:
+    """A run with one lookup in AOTAutograd's cache."""
+    texts = [json.dumps({"components": components}), json.dumps(inputs)]
+    event = CacheEvent("aotautograd", "miss", "0/0", key, "", Payload(0, 1), Payload(1, 1))
+    return RunSide(Report(Setting(), caches=(event,)), lambda payload: texts[payload.offset], lambda *_: ())
+
+
+def test_keys_differ_in_the_parts_whose_hashes_differ() -> None:
+    tensor = "TensorMetadata(dtype=torch.float32, shape=torch.Size([{0}, 8]), stride=({0}, 1), storage_bytes={0})"
+    left = looked_up(
+        "a",
+        "[h1] gm: GraphModule()\n\n    y = x * 2.0;  x = None\n",
+        "[h2] inductor_config[max_autotune]: False",
+        "[h3] inductor_config[cpp.threads]: -1",
+        f"[h4] example_inputs[0]: {tensor.format(4)}",
+        "[h5] autograd_config: \ufffd",
+        settings={"debug": "False", "level": "1"},
+        environment={},
+    )
+    right = looked_up(
+        "b",
+        "[i1] gm: GraphModule()\n\n    y = x * 3.0;  x = None\n",
+        "[i2] inductor_config[max_autotune]: True",
+        "[h3] inductor_config[cpp.threads]: another text",
+        f"[i4] example_inputs[0]: {tensor.format(6)}",
+        "[i5] autograd_config: \ufffd",
+        settings={"debug": "False", "level": "2"},
+        environment={"TORCHINDUCTOR_MAX_AUTOTUNE": "1"},
+    )
+    (pair,) = cache_pairs(left, right)
+    assert pair.differences == (
+        KeyDifference("source", "graph", "y = x * 2.0", "y = x * 3.0"),
+        KeyDifference("config", "max_autotune", "False", "True", "TORCHINDUCTOR_MAX_AUTOTUNE"),
+        KeyDifference("input", "input 0", "shape torch.Size([4, 8])", "shape torch.Size([6, 8])"),
+        KeyDifference("config", "level", "1", "2"),
+    )
+
+
+def test_constants_are_named_where_the_text_of_the_graph_is_equal() -> None:
+    left, right = (
+        looked_up(key, f"[{key}] gm: GraphModule()", graph={"_tensor_constant0": key, "training": "t"}) for key in "ab"
+    )
+    (pair,) = cache_pairs(left, right)
+    assert pair.differences == (KeyDifference("constant", "_tensor_constant0", "a", "b"),)
+
+
+def test_a_log_without_the_parts_of_a_key_and_equal_keys_blame_nothing() -> None:
+    same, bare = looked_up("a", "[h1] gm: x"), looked_up("b")
+    assert [pair.differences for pair in cache_pairs(same, same)] == [()]
+    assert [pair.differences for pair in cache_pairs(same, bare)] == [None]

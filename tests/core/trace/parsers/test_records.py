@@ -73,6 +73,7 @@ NOT_RECORDED = {
     "artifact:backend_text": NO_TELLER,
     "artifact:debug_file": "no recorded job asks for torch's debug files",
     "artifact:torch_logs": "no recorded job asks for torch's log",
+    "artifact:compileboard_cache_key": "no recorded run has a cache key",
     "artifact:compileboard_bits": "no recorded job compares bit by bit",
     "artifact:compileboard_bisection": "no recorded job looks for a cause",
     "artifact:compileboard_pipeline": NO_ACCELERATOR,
