@@ -355,7 +355,9 @@ def _key_words(pair: CachePair) -> str:
         return "equal"
     if not (pair.left and pair.right and pair.left.key and pair.right.key):
         return "no key"
-    return "parts not recorded" if pair.differences is None else fmt.count(len(pair.differences), "part") + " differ"
+    return (
+        "parts not recorded" if pair.differences is None else f"differs in {fmt.count(len(pair.differences), 'part')}"
+    )
 
 
 def _speed(compare: CompareView, _: Sequence[PairView], __: str) -> Blocks:
