@@ -129,6 +129,20 @@ def test_calls_of_training_are_those_that_eager_dispatches(kind: type[nn.Module]
     assert names(found["backward"]) == +backward.ops
 
 
+def test_a_node_that_inductor_replaced_in_a_backward_keeps_its_call() -> None:
+    """Inductor turns the loss's scatter into a `where` without autograd's number."""
+    from core.worker.recorders.eager import eager_calls
+
+    model, x, classes = nn.Linear(8, 4_000), torch.randn(16, 8), torch.arange(16)
+    found: list[Calls] = []
+    record = lambda graph: found.append(eager_calls(graph, backward=bool(found)))  # noqa: E731
+    with torch._inductor.config.patch(post_grad_custom_post_pass=record, force_disable_caches=True):
+        torch.compile(lambda x: F.cross_entropy(model(x), classes))(x).backward()
+    _, backward = found
+    (call,) = (call for call in backward if "nll_loss" in call.op)
+    assert any(name.startswith("where_self") for name in call.nodes)
+
+
 def test_a_call_reads_its_inputs_once_and_writes_its_results() -> None:
     with torch.no_grad():
         calls = decomposed(Block(), torch.randn(4, 4, 32))["inference"]

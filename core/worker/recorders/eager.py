@@ -25,7 +25,7 @@ def eager_calls(graph: Graph, *, backward: bool) -> tuple[EagerCall, ...]:
     out, and in a backward also the forward's ops that it computes again: eager has their values saved.
     """
     computed = [node for node in graph.nodes if _is_computed(node)]
-    known = {hint: _identity(node) for node in reversed(computed) if _traced(node) for hint in _hints(node)}
+    known = {hint: _identity(node) for node in reversed(computed) if _is_from_trace(node) for hint in _hints(node)}
     calls: dict[Hashable, list[Node]] = {}
     for node in computed:
         if not (backward and node.meta.get("partitioner_tag") == "is_forward"):
@@ -66,6 +66,11 @@ def _traced(node: Node) -> str:
     return traced[0].name if traced else ""
 
 
+def _is_from_trace(node: Node) -> bool:
+    """Return True for a node with its place in Dynamo's graph, or in autograd's for a backward."""
+    return bool(_traced(node)) or (node.meta.get("partitioner_tag") == "is_backward" and _number(node) is not None)
+
+
 def _number(node: Node) -> int | None:
     """Return autograd's sequence number of a node's op, or None; without autograd, that of the op before."""
     number = node.meta.get("seq_nr", -1)
@@ -97,7 +102,7 @@ def _key(node: Node, known: dict[Hashable, Hashable]) -> Hashable:
     if original.startswith(UPSAMPLE):
         return original, *next(_interpolated(node))
     hints = _hints(node)
-    own = _identity(node) if _number(node) is not None and _traced(node) else None
+    own = _identity(node) if _number(node) is not None and _is_from_trace(node) else None
     return own or next((known[hint] for hint in hints if hint in known), hints[0])
 
 
