@@ -203,7 +203,7 @@ class _Drawing:
                 *(part for part in inner if part.members),
             ],
             links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
-            facts=(*self._kernel_facts(place), *self._eager_calls(launch), *self._refusals(place)),
+            facts=(*self._kernel_facts(place), *self._eager_calls(place), *self._refusals(place)),
             badge=self._badge(place),
         )
 
@@ -233,10 +233,10 @@ class _Drawing:
         if len(names) > 1:
             yield "spans", first_of(list(names), MOST_OPS_NAMED)
 
-    def _eager_calls(self, launch: Launch) -> Iterator[tuple[str, str]]:
-        """Yield the calls of eager that a launch computes, or a part of them."""
-        calls = dict.fromkeys(self._eager[name] for name in launch.members if name in self._eager)
-        if calls:
+    def _eager_calls(self, place: int) -> Iterator[tuple[str, str]]:
+        """Yield the calls of eager that a launch computes, or a part of them; a copied op belongs elsewhere."""
+        own = (name for name in self._launches[place].members if self._home[name] == place)
+        if calls := dict.fromkeys(self._eager[name] for name in own if name in self._eager):
             names = [aten_name(self._schedule.eager_calls[call].op) for call in calls]
             yield "eager", f"{count(len(calls), 'call')}: {first_of(names, MOST_OPS_NAMED)}"
 
