@@ -97,6 +97,24 @@ def raised_in_eager(facts: RunFacts) -> Iterator[Finding]:
     )
 
 
+def not_called(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for each callable of a script's `torch.compile` that a whole script never called."""
+    script = facts.report.script
+    if script is None or script.exit_code or facts.report.compilations:
+        return
+    for entry, calls in zip(script.entries, script.calls, strict=False):
+        if not calls:
+            at = f" at `{entry.place.short}`" if entry.place.file else ""
+            yield Finding(
+                rule="not called",
+                title=case("not called", "title", name=entry.name, at=at),
+                reason=case("not called", "reason"),
+                advice=case("not called"),
+                page="overview",
+                weight="cost",
+            )
+
+
 def phase_words(compilation: Compilation, first: Failure) -> tuple[str, Proposal | None]:
     """Return what raised a compilation's error after capture, and a job without it; empty if unknown."""
     phase = phase_of(compilation)
@@ -230,4 +248,4 @@ def _condition(line: str) -> str:
     return next(filter(None, match.groups()), "") if match else ""
 
 
-RULES: tuple[Rule, ...] = (raised_at_run_time, raised_in_eager)
+RULES: tuple[Rule, ...] = (raised_at_run_time, raised_in_eager, not_called)

@@ -482,17 +482,6 @@ def test_eagers_calls_are_the_first_frame_and_hold_the_ops_that_they_became() ->
     assert ("eager", "1 call: gelu") in {(fact.name, fact.value) for fact in gelu.facts}
 
 
-@pytest.mark.parametrize("name", ["transformer_block", "training_step"])
-def test_a_launch_names_as_many_of_eagers_calls_as_are_drawn_in_it(name: str) -> None:
-    for compilation, recorded, nodes in schedules(name):
-        calls = tuple(EagerCall(f"aten.call_{node}.default", (node,), 0) for node in nodes)
-        model = fusion_model(replace(recorded, eager_calls=calls), nodes, of(compilation))
-        for group in (group for group in model.groups if group.kind in ("launch", "library")):
-            drawn = {key for node in model.nodes[group.first : group.last] for frame, key in node.joins if not frame}
-            named = [fact.value.partition(" ")[0] for fact in group.facts if fact.name == "eager"]
-            assert named == ([str(len(drawn))] if drawn else [])
-
-
 def test_a_launch_over_several_layers_names_them() -> None:
     compilation, schedule, nodes = schedules("transformer_block")[0]
     groups = {group.label: group for group in fusion_model(schedule, nodes, of(compilation)).groups}

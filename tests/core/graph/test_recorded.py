@@ -8,10 +8,12 @@ import pytest
 from core import build_report
 from core.analysis.memory import partitions
 from core.analysis.numerics import node_standings
+from core.graph.fusion import fusion_model
 from core.graph.fx import NodesOf, divided_graph, recorded_model, source_path
 from core.graph.model import GraphModel
 from core.graph.overlays import SEGMENT
-from core.report import Call, Compilation, Difference, FxGraph, Report, Source
+from core.report import Call, Compilation, Difference, EagerCall, FxGraph, Report, Source
+from core.trace.parsers.build import load_graph
 from tests.support.logs import recorded_report
 from tests.support.numerics import GRAPH
 from tests.support.pipelines import pipeline_log
@@ -154,3 +156,22 @@ def test_a_graph_at_another_stage_has_no_segments(tmp_path: Path) -> None:
     model = recorded_model(report, replace(compilation, graphs=(other,)), other, nodes_of)
     assert SEGMENT not in [found.name for found in model.overlays]
     assert divided_graph(replace(compilation, graphs=(other,)), compilation.pipelines[0]) is None
+
+
+@pytest.mark.parametrize("name", ["transformer_block", "training_step"])
+def test_a_launch_names_as_many_of_eagers_calls_as_are_drawn_in_it(name: str) -> None:
+    log = TRACES / name / "trace.log"
+    for compilation in recorded_report(log).compilations:
+        kernels = {kernel.id: kernel for kernel in compilation.kernels}
+        for schedule in compilation.schedules:
+            graph = compilation.lowered(schedule.direction)
+            assert graph is not None
+            nodes = {node.name: node for node in load_graph(log, compilation, graph)}
+            calls = tuple(EagerCall(f"aten.call_{node}.default", (node,), 0) for node in nodes)
+            model = fusion_model(replace(schedule, eager_calls=calls), nodes, kernels)
+            for group in (group for group in model.groups if group.kind in ("launch", "library")):
+                drawn = {
+                    key for node in model.nodes[group.first : group.last] for frame, key in node.joins if not frame
+                }
+                named = [fact.value.partition(" ")[0] for fact in group.facts if fact.name == "eager"]
+                assert named == ([str(len(drawn))] if drawn else [])

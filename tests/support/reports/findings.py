@@ -10,6 +10,7 @@ from core.report import (
     Compilation,
     Counters,
     Difference,
+    EntryPoint,
     Execution,
     Frame,
     FusionRound,
@@ -28,6 +29,7 @@ from core.report import (
     RunError,
     Schedule,
     SchedulerNode,
+    Script,
     Setting,
     SideTimes,
     Source,
@@ -198,6 +200,11 @@ FIRES: dict[str, Report] = {
     "TF32 off": with_tf32(),
     "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
+    "not called": replace(
+        QUIET,
+        compilations=(),
+        script=Script((), 0, 1.0, entries=(EntryPoint("Flow", Place("m.py", 7), "inductor"),), calls=(0,)),
+    ),
     "raised at run time": replace(
         QUIET,
         compilations=(frame("0/0"),),

@@ -11,12 +11,14 @@ from core.report import (
     Bisection,
     Compilation,
     Difference,
+    EntryPoint,
     Frame,
     FxGraph,
     Payload,
     Place,
     Report,
     RunError,
+    Script,
     Setting,
     Source,
     Stage,
@@ -171,3 +173,18 @@ def test_the_bisectors_answer_takes_the_place_of_the_next_backend() -> None:
     )
     (found,) = findings(replace(report, bisection=Bisection(problem="it took too long")))
     assert found.advice.startswith("Try `backend='aot_eager'`")
+
+
+@pytest.mark.parametrize(
+    ("calls", "exit_code", "compilations", "cards"),
+    [(0, 0, (), 1), (2, 0, (), 0), (0, 1, (), 0), (0, 0, (frame("0/0"),), 0)],
+)
+def test_a_whole_script_that_never_called_its_compiled_model_has_a_card(
+    calls: int, exit_code: int, compilations: tuple[Compilation, ...], cards: int
+) -> None:
+    entry = EntryPoint("Flow", Place("m.py", 7), "inductor")
+    script = Script(arguments=(), exit_code=exit_code, seconds=1.0, entries=(entry,), calls=(calls,))
+    found = findings(replace(QUIET, compilations=compilations, script=script), "", "")
+    assert [each.title for each in found if each.rule == "not called"] == cards * [
+        "What `torch.compile` returned for `Flow` at `m.py:7` was never called, so that nothing of it was compiled."
+    ]

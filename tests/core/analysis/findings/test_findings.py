@@ -89,7 +89,7 @@ CAUSES = {
         True,
     ),
     "tensor 'x' dtype mismatch. expected Float, actual Double": (
-        "`x` changed rank, dtype or device",
+        "`x` changed dtype or device",
         "one dtype",
         False,
     ),
@@ -100,8 +100,8 @@ CAUSES = {
         False,
     ),
     "tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU": (
-        "sometimes requires grad",
-        "inference mode",
+        "another kind of tensor",
+        "subclasses",
         False,
     ),
     "GLOBAL_STATE changed: grad_mode ": ("torch's `grad_mode` changed.", "two compilations are expected", False),

@@ -92,6 +92,29 @@ ERRORS = {
     "element 0 of tensors does not require grad and does not have a grad_fn": (
         "The code calls a backward, and its inputs have no gradients."
     ),
+    "Either mode or options can be specified, but both can't be specified at the same time.": (
+        "The code gives `torch.compile` a mode and options, and it takes one of them."
+    ),
+    "This backward function was compiled with non-empty donated buffers which requires create_graph=False": (
+        "The code needs the graph again after a compiled backward, which may have overwritten saved values."
+    ),
+    "expected size 4==8, stride 1==1 at dim=0\nError in op: torch.ops.a.every.default\nThis error most often comes "
+    "from a incorrect fake (aka meta) kernel for a custom op.": (
+        "The fake kernel of the op `a.every` returns another size or other strides than the op."
+    ),
+    "Can't pickle <function Net.forward at 0x7f>: it's not the same object as __main__.Net.forward": (
+        "The code pickles the function `Net.forward`, whose name is now that of another object."
+    ),
+    "Unsupported input type <class 'a.b.Batch'>. Export only supports pytree containers of basic types": (
+        "Export takes containers that torch knows, and `Batch` is none of them."
+    ),
+    "Could not guard on data-dependent expression Eq(u0, 0)\nCaused by: (_refs/__init__.py:4264 in unbind)": (
+        "The code loops over a tensor whose length depends on data, and export keeps one length only."
+    ),
+    "FlexAttention does not support backward on CPU. Please set the input requires_grad to False": (
+        "Flex attention has no backward on a CPU."
+    ),
+    "Cannot set version_counter for inference tensor": ("Compiled code returns a view of a tensor in inference mode."),
     "non-generator contextlib.contextmanager": (
         "A function without `yield` is decorated with `@contextlib.contextmanager`."
     ),
@@ -170,6 +193,20 @@ GUARDS = {
     "6 <= x.size()[0]": "dimension 0 of `x` is on the other side of a size condition",
     "G['box'].last is None": "If the code sets it later, set it before the first call",
     "mask is None": "Pass a value that changes nothing",
+    "GLOBAL_STATE changed: num_threads": "Call `torch.set_num_threads` once",
+    "GLOBAL_STATE changed: deterministic_algorithms": "Call `torch.use_deterministic_algorithms` once",
+    "GLOBAL_STATE changed: default_dtype": "Make all calls in one state",
+    "tensor 'x' rank mismatch. expected 2, actual 3": "Reshape it to one rank",
+    "tensor 'x' dtype mismatch. expected Float, actual Half": "Use one dtype",
+    "tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU, AutogradCPU), actual DispatchKeySet(CPU)": (
+        "in inference mode for some calls"
+    ),
+    "tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU), actual DispatchKeySet(CPU, AutogradCPU)": (
+        "in inference mode for some calls"
+    ),
+    "tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU), actual DispatchKeySet(CUDA)": (
+        "another kind of tensor"
+    ),
     "not seen": "The code fills it",
     "___check_obj_id(f, 140), type=<class 'function'>": "Each function has its own compilation",
     "___check_obj_id(m, 140), type=<class 'm.Mode'>": "Each member of `Mode` needs a compilation",
