@@ -302,7 +302,7 @@ class _OnPage:
         if not kernels:
             return PagePart()
         many = f"{what} 1 of {fmt.number(len(kernels))}" if len(kernels) > 1 else f"its {what}"
-        return PagePart(f"k:{kernels[0]}", _by_line(many, "kernels" in self.op.by_line))
+        return PagePart(f"k:{kernels[0]}", f"{many} {BY_LINE}" if "kernels" in self.op.by_line else many)
 
     def of_nodes(self, graph: FxGraph | None) -> PagePart:
         """Return the part of a page that draws a graph."""
@@ -332,11 +332,7 @@ def _node_part(names: tuple[str, ...], is_by_line: bool = False, what: str = "no
     if not names:
         return PagePart()
     words = f"{what} 1 of {fmt.number(len(names))}" if len(names) > 1 else f"its {what}"
-    return PagePart(f"n:{names[0]}", _by_line(words, is_by_line))
-
-
-def _by_line(words: str, is_by_line: bool) -> str:
-    return f"{words} {BY_LINE}" if is_by_line else words
+    return PagePart(f"n:{names[0]}", f"{words} {BY_LINE}" if is_by_line else words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,8 +398,12 @@ def _graph(op: _OnPage) -> PagePart:
 def _fusion(op: _OnPage) -> PagePart:
     nodes = {node.name: node for graph in op.compilation.lowered_graphs for node in op.nodes_of(graph)}
     kernels = {kernel.id: kernel for kernel in op.compilation.kernels}
-    drawn = [launch for each in fusion_schedules(op.compilation) for launch in launches(each, nodes, kernels)]
-    item = op.op.id.item
+    item, schedules = op.op.id.item, fusion_schedules(op.compilation)
+    # The graphs of a compilation number their launches alike.
+    graphs = [op.compilation.lowered(each.direction) for each in schedules]
+    own_graph = ("g:", op.op.id.graph)
+    same = [each for each, at in zip(schedules, graphs, strict=True) if at and (item[:2], at.id) == own_graph]
+    drawn = [launch for each in same or schedules for launch in launches(each, nodes, kernels)]
     if own := [launch for launch in drawn if item in (launch.id, f"k:{launch.kernel}")]:
         which = f"launch 1 of {fmt.number(len(own))}" if len(own) > 1 else "launch"
         return PagePart(item, f"{which}, {fmt.count(len(own[0].members), 'op')}")

@@ -28,13 +28,13 @@ def test_an_op_stays_selected_over_the_pages_of_the_menu(runs: dict[str, str]) -
 
     assert {select for select, _ in pages.values()} == {"n:erf"}
     assert {name: part for name, (_, part) in pages.items() if part != "not on this page"} == {
-        "overview": "its node",
+        "overview": "its op",
         "compilations": "its compilation",
         "bytecode": "its line",
         "fx_graph": "its node",
         "captures": "node 1 of 2",
         "passes": "its node",
-        "fusion": "its node",
+        "fusion": "its op",
         "kernels": "its kernel",
         "kernel": "its kernel",
         "decisions": "its node",
@@ -47,7 +47,7 @@ def test_an_op_of_dynamos_graph_selects_its_lowered_op(runs: dict[str, str]) -> 
     app = opened(menu.FX_GRAPH.script, runs["transformer_block"], graph=DYNAMO, select="n:gelu")
     assert_sound(app)
 
-    assert on_page(app, menu.FUSION) == ("n:gelu", "node 1 of 5")
+    assert on_page(app, menu.FUSION) == ("n:gelu", "op 1 of 5")
     assert app.session_state["page-part"] == "n:mul_4"
     assert on_page(app, menu.KERNELS) == ("n:gelu", "its kernel")
     assert app.session_state["page-part"] == GELU

@@ -173,5 +173,5 @@ def test_a_launch_names_as_many_of_eagers_calls_as_are_drawn_in_it(name: str) ->
                 drawn = {
                     key for node in model.nodes[group.first : group.last] for frame, key in node.joins if not frame
                 }
-                named = [fact.value.partition(" ")[0] for fact in group.facts if fact.name == "eager"]
+                named = [str(fact.value).partition(" ")[0] for fact in group.facts if fact.name == "eager"]
                 assert named == ([str(len(drawn))] if drawn else [])

@@ -77,6 +77,8 @@ def test_an_op_of_forward_is_no_op_of_the_same_name_in_the_fusion_of_backward(
     assert launch.in_fusion(*forward) == "g:op0"
     assert launch.in_fusion(*backward) != "g:op0"
     assert backward[0].find("g:op0") is not None
+    chip = find(training, "g:op0", FORWARD).on("fusion", run, side_of_run(run), compilation, None)
+    assert chip.part.words.startswith("launch, ")
     names = [{node.name for node in nodes(compilation, view.graph)} for view in views if view.graph is not None]
     both = set.intersection(*names)
     assert len(names) == 2
