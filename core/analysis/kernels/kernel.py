@@ -55,6 +55,7 @@ DECOMPOSED = (
     *("stack", "split", "split_with_sizes", "unbind", "transpose", "index_select", "one_hot", "masked_fill", "t"),
     *("linalg_vector_norm", "std", "var", "rsub", "square", "clamp_min", "clamp_max", "arange", "zeros", "ones"),
     *("constant_pad_nd", "repeat", "unsqueeze", "squeeze", "expand", "view", "permute", "clone", "copy", "roll"),
+    *("index_add", "index_copy", "index_fill", "scatter_add", "scatter_reduce", "masked_scatter", "unsafe_split"),
 )  # fmt: skip
 # Op classes, the most characteristic of a kernel first; among pointwise ops, plain arithmetic comes last.
 WEIGHTS = {
@@ -114,10 +115,12 @@ class KernelNames:
     """Display names of a compilation's kernels; `targets` are the call targets of its graphs."""
 
     def __init__(self, kernels: Iterable[Kernel], schedules: Iterable[Schedule], targets: Iterable[str]) -> None:
-        modules = {module for schedule in schedules for module in schedule.modules.values()}
+        own = list(schedules)
+        modules = {module for schedule in own for module in schedule.modules.values()}
+        called = (call.op for schedule in own for call in schedule.eager_calls)
         self._stack = stack_of(module_path(module.path) for module in modules)
         self._library = frozenset(aten_name(kernel.name) for kernel in kernels if kernel.extern)
-        self._op_names = frozenset(DECOMPOSED) | {aten_name(target) for target in targets}
+        self._op_names = frozenset(DECOMPOSED) | {aten_name(target) for target in (*targets, *called)}
         self._ops: dict[str, tuple[Kernel, tuple[str, ...]]] = {}
         self._moved: tuple[Schedule | None, dict[str, frozenset[str]]] = None, {}
 

@@ -17,12 +17,24 @@ from core.analysis.kernels.kernel import (
     stack_of,
 )
 from core.analysis.kernels.ledger import ledger
-from core.report import Kernel, KernelCall, Module, Report, module_path
+from core.report import EagerCall, Kernel, KernelCall, Module, Report, module_path
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT, SCHEDULE, kernel, node
 
-KNOWN = frozenset(DECOMPOSED) | {"add", "mul", "mean", "pow", "rsqrt", "view", "sum", "embedding", "gather", "slice"}
+KNOWN = frozenset(DECOMPOSED) | {
+    "add",
+    "mul",
+    "mean",
+    "pow",
+    "rsqrt",
+    "view",
+    "sum",
+    "embedding",
+    "gather",
+    "slice",
+    "index",
+}
 
 
 def named(one: Kernel, modules: dict[str, str], after: Sequence[tuple[str, ...]] = ()) -> list[str]:
@@ -45,12 +57,25 @@ def named(one: Kernel, modules: dict[str, str], after: Sequence[tuple[str, ...]]
             "_scaled_dot_product_flash_attention_for_cpu__to_copy_add",
             ("_scaled_dot_product_flash_attention_for_cpu", "_to_copy", "add"),
         ),
+        ("index_index_add_mul_unsafe_split", ("index", "index_add", "mul", "unsafe_split")),
         ("add_my_own_op_view", ("add", "my_own_op", "view")),
         ("only_unknown_words", ("only_unknown_words",)),
     ],
 )
 def test_a_generated_name_is_cut_into_the_ops_that_torch_joined(text: str, ops: tuple[str, ...]) -> None:
     assert fused_ops(text, KNOWN) == ops
+
+
+def test_an_op_that_eager_called_is_known_by_its_name() -> None:
+    fused = replace(GELU, name="cpp_fused_add_mine_of_two_relu_0", origins=())
+    called = replace(SCHEDULE, eager_calls=(EagerCall("mylib.mine_of_two.default", (), 0),))
+    targets = ["aten.add.Tensor", "aten.relu.default"]
+    assert KernelNames([fused], [SCHEDULE], [*targets, "aten.of.x", "aten.mine.x"]).ops(fused) != (
+        "add",
+        "mine_of_two",
+        "relu",
+    )
+    assert KernelNames([fused], [called], targets).ops(fused) == ("add", "mine_of_two", "relu")
 
 
 @pytest.mark.parametrize(
