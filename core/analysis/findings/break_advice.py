@@ -103,7 +103,9 @@ SYMBOLIC_PARAMETERS = Proposal(
 )
 EQUAL = "`dynamic=True` is not enough: sizes that are equal in the first call share one symbol."
 DYNAMIC = "`dynamic=True` makes sizes symbolic from the first call"
-SPECIALIZED = "torch specializes size {}: a call with it always needs its own compilation."
+SPECIALIZED = (
+    "torch specializes size {}: a call with it always needs its own compilation. Padding to 2 or more avoids it."
+)
 
 
 def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:

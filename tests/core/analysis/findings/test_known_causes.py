@@ -193,6 +193,7 @@ GUARDS = {
     "6 <= x.size()[0]": "dimension 0 of `x` is on the other side of a size condition",
     "G['box'].last is None": "If the code sets it later, set it before the first call",
     "mask is None": "Pass a value that changes nothing",
+    "reduce.keywords['how'] == 'sum'": "the partial function `reduce` has another `how`",
     "GLOBAL_STATE changed: num_threads": "Call `torch.set_num_threads` once",
     "GLOBAL_STATE changed: deterministic_algorithms": "Call `torch.use_deterministic_algorithms` once",
     "GLOBAL_STATE changed: default_dtype": "Make all calls in one state",
@@ -280,6 +281,8 @@ def test_a_hint_of_the_book_is_replaced_by_its_advice() -> None:
     broken = GraphBreak("skipped", "", (hint,), "", "", Place("m.py", 3), "", (), ("0/0",))
     (words,) = corrected_hints(broken)
     assert re.match(r"Dynamo can't trace `random\.shuffle`: ", words)
+    (words,) = corrected_hints(replace(broken, hints=("Avoid calling the function `Optimizer.zero_grad`.",)))
+    assert words.startswith("Dynamo does not trace `Optimizer.zero_grad`: call it before or after")
 
 
 @pytest.mark.parametrize(
