@@ -70,7 +70,7 @@ CHANGES = {
         "(*edits, *more), doubt=doubt) if not edits else None",
     ),
     "S1.19": (
-        "core/views/fusion.py",
+        "core/views/kernels/kernel.py",
         "library = [kernel for kernel in products if kernel.extern]",
         "library: list[Kernel] = []",
     ),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import platform
 import re
 import sys
@@ -17,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
+import torch._functorch.config
 from torch._inductor.codecache import FxGraphCachePickler
 
 from core.report.records import Emit
@@ -100,7 +100,6 @@ CACHE_KEYS = CacheKeys()
 
 
 def _cache_key(pickler: FxGraphCachePickler, details: Any) -> CacheKeyRecord:
-    config = getattr(details, "autograd_config", b"")
     triton = sys.modules.get("triton")
     versions = {
         "torch": torch.__version__,
@@ -108,9 +107,10 @@ def _cache_key(pickler: FxGraphCachePickler, details: Any) -> CacheKeyRecord:
         "triton": str(getattr(triton, "__version__", "")),
         "python": platform.python_version(),
     }
-    settings = pickle.loads(config) if isinstance(config, bytes) and config else {}
+    is_aot = hasattr(details, "aot_config")
+    settings = torch._functorch.config.get_serializable_config_copy() if is_aot else {}
     return CacheKeyRecord(
-        cache="aotautograd" if hasattr(details, "aot_config") else "fx_graph",
+        cache="aotautograd" if is_aot else "fx_graph",
         graph=dict(_part_hashes(pickler, details.gm)),
         settings={name: repr(value)[:MAX_VALUE_CHARS] for name, value in settings.items()},
         versions=versions,

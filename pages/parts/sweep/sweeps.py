@@ -16,7 +16,7 @@ import streamlit as st
 
 from core import MOST_NAME_CHARS, CompileJob, Environment, Model, Sweep, samples
 from core.base import words as fmt
-from core.views.sweep import SweepQuestion, SweepQuestions, SweepView, sweep_rows
+from core.views.sweep import SweepQuestion, SweepQuestions, SweepView
 from core.views.sweep import view as views
 from pages import menu
 from pages.gate.visitor import ANOTHERS, may_bring_code
@@ -316,7 +316,7 @@ def sweeps_so_far() -> None:
     if not sweeps:
         st.caption(SweepQuestions.no_sweeps)
         return
-    frame = data_frame(sweep_rows(sweeps, server.sweeps().store.name, time.time()))
+    frame = data_frame(views.sweep_rows(sweeps, server.sweeps().store.name, time.time()))
     opened, ticked = opened_or_ticked(frame, sweeps, "sweeps-table", "sweep", height=SHORT)
     if opened is not None:
         show_sweep(opened.id)

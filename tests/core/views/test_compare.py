@@ -32,6 +32,7 @@ def test_labels_of_aspects_count_the_differences() -> None:
         "guards · 46",
         "breaks and recompiles · 5",
         "compile time",
+        "caches",
         "speed",
     ]
 

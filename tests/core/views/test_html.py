@@ -139,7 +139,7 @@ def test_a_run_without_a_log_says_how_it_ended(empty_home: Path) -> None:
 
 
 COMPARED = ("summary", "source", "graphs", "kernels", "guards")
-TIMES = ("breaks_and_recompiles", "compile_time", "speed")
+TIMES = ("breaks_and_recompiles", "compile_time", "caches", "speed")
 PAIRS = {
     ("transformer_block", "target_h100"): (*COMPARED, *TIMES),
     ("graph_break_zoo", "recompile_zoo"): (*COMPARED, *TIMES),

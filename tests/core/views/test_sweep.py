@@ -9,7 +9,8 @@ import pytest
 from core import Axis, CompileJob, Environment, JobError, Limits, Model, SweepStanding, new_sweep
 from core.sweep.presets import PRESETS, SEARCH_S
 from core.sweep.store import SweepCall, SweepRow
-from core.views.sweep import SweepQuestions, SweepView, WhatIfMenu, sweep_rows
+from core.views.sweep import SweepQuestions, SweepView, WhatIfMenu
+from core.views.sweep.view import sweep_rows
 from tests.support.sweeps import FASTER, SAME, SLOWER, called, timed
 
 MLP = CompileJob(Model("sample", "mlp"))

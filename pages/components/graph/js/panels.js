@@ -75,7 +75,7 @@ const OF_LAUNCHES = /^(share of|time|graph inputs|launch$|kernel$|not fused)/;
 const COMPUTED_AGAIN = /\ncomputed in .* launches$/;
 const LAUNCH_VALUE = /^kernel|, of the launch:/;
 
-// The tip at the pointer: names, facts and the meaning of the colour. Before the launches are there, it has none of theirs.
+// The tip at the pointer: names, facts and the meaning of the colour. Before the launches, it has none of theirs.
 export class Tip {
   /** @param {HTMLElement} parent @param {Film} film @param {Overlays} overlays */
   constructor(parent, film, overlays) {
