@@ -139,7 +139,10 @@ def test_a_title_is_whole_and_whoever_presents_shows_the_model_and_large_nodes(
     server: Server, transformer: str, new_context: NewContext, width: int, height: int, scale: float
 ) -> None:
     page = new_context(viewport={"width": width, "height": height}, device_scale_factor=scale).new_page()
-    view = opened(page, server.link("fusion", run=transformer))
+    go(page, server.link("fusion", run=transformer))
+    view = page.locator(".view").first
+    # In the low window the whole drawing is there as signs, without nodes of the page.
+    expect(view.locator("[data-id], canvas").first).to_be_attached()
     title = page.locator(".st-key-title h1")
     assert title.evaluate(CUT) == [0, 0]
     page.keyboard.press("P")
