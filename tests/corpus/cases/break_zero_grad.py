@@ -5,7 +5,6 @@ Finds: graph breaks at line 18
 Cause: zero_grad|skipped|optimizer
 Cure: outside|before|after|disable
 Expects: breaks 0
-Lacks: cured
 """
 
 import torch

@@ -5,7 +5,6 @@ Finds: recompiles
 Cause: size|shape|\b0\b|empty|\b1\b
 Cure: pad|mask|mark_unbacked|fixed
 Expects: recompiles 0
-Lacks: cured
 """
 
 import torch

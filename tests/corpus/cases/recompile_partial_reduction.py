@@ -5,7 +5,6 @@ Finds: recompiles
 Cause: how|partial|keyword|text|string
 Cure: tensor|outside|separate|own|one compiled|functions?
 Expects: recompiles 0
-Lacks: cured
 """
 
 import functools
