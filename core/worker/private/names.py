@@ -305,7 +305,7 @@ SCHEDULER = (
     ),
     PrivateName("torch._inductor.config", "trace.provenance_tracking_level", "raised: which nodes became which kernel"),
     PrivateName("torch._inductor.config", "patch", "sets what a run needs, and puts it back"),
-    PrivateName("torch._functorch.config", "patch", "sets what a run needs, and puts it back"),
+    *rows("torch._functorch.config", "patched, and read for a cache key", "patch", "get_serializable_config_copy"),
     PrivateName("torch._inductor.config", "fallback_random", "whether compiled draws the random numbers of eager"),
     PrivateName("torch._dynamo.config", "use_numpy_random_stream", "whether compiled draws NumPy's random numbers"),
     *rows(
