@@ -206,9 +206,8 @@ class Bench:
 
     def close(self) -> None:
         """End the process that forks."""
-        assert self._forks.stdin is not None
-        self._forks.stdin.close()
-        assert self._forks.wait(LIMIT_S) == 0
+        self._forks.communicate(timeout=LIMIT_S)
+        assert self._forks.returncode == 0
 
     def effect(self, plant: Plant) -> Effect:
         """The effect of a difference on AOTAutograd's key, by torch alone."""
