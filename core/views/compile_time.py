@@ -237,7 +237,7 @@ class CompileTimeView:
 
     @property
     def unlogged_note(self) -> str:
-        """The outcomes of the autotuning cache, and the caches of which torch logs no outcome."""
+        """The outcomes of the autotuning cache, and the caches without an outcome in torch's log."""
         kernels = (kernel for compilation in self.report.compilations for kernel in compilation.kernels)
         outcomes = Counter(kernel.tuning.cache for kernel in kernels if kernel.tuning is not None)
         tuned = ", ".join(f"{fmt.number(times)} {plain(outcome)}" for outcome, times in outcomes.items())

@@ -185,7 +185,7 @@ def link(**more: str) -> dict[str, str]:
 # The view of a graph, written by the browser alone.
 LOOK = "look"
 # Keys: the current page, stored by `app.py`; a navigation within it, until the browser has the new URL; and the URLs of
-# the last two script runs, at their begin and end, of which the browser may have any.
+# the last two script runs, at their start and end; the browser may have any of them.
 PAGE, WAY, URLS = "page", "way", "urls"
 
 

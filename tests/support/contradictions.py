@@ -105,7 +105,7 @@ def opposed_fixes(cards: Cards) -> Iterator[str]:
 
 
 def opposed_advice(cards: Cards) -> Iterator[str]:
-    """Yield cards about one line that name different settings, or of which one says that nothing is to change."""
+    """Yield cards about one line that name different settings, or a change beside no change."""
     for first, second in combinations(cards.found, 2):
         if _place(first) and _place(first) == _place(second):
             nothing = [NOTHING_TO_DO in each.advice for each in (first, second)]

@@ -245,7 +245,7 @@ def _parts(part: tuple[str, str], left: CacheKey, right: CacheKey) -> Iterator[K
         yield KeyDifference(kind, f"input {item}", *_metadata(*texts))
     else:
         label = item if kind == "config" and item else f"{name}[{item}]" if item else name
-        yield _told(kind, label, texts, left, right)
+        yield _difference(kind, label, texts, left, right)
 
 
 # Component that is one hash → the part of our record with its values.
@@ -256,10 +256,10 @@ def _recorded(part: str, kind: KeyPartKind, left: CacheKey, right: CacheKey) -> 
     ours, theirs = left.inputs.get(part, {}), right.inputs.get(part, {})
     for name in dict.fromkeys((*ours, *theirs)):
         if ours.get(name) != theirs.get(name):
-            yield _told(kind, name, [ours.get(name, ""), theirs.get(name, "")], left, right)
+            yield _difference(kind, name, [ours.get(name, ""), theirs.get(name, "")], left, right)
 
 
-def _told(kind: KeyPartKind, name: str, texts: list[str], left: CacheKey, right: CacheKey) -> KeyDifference:
+def _difference(kind: KeyPartKind, name: str, texts: list[str], left: CacheKey, right: CacheKey) -> KeyDifference:
     if texts[0] == texts[1]:
         texts = [texts[0], UNSEEN]
     ours, theirs = (side.inputs.get("environment", {}) for side in (left, right))

@@ -222,17 +222,8 @@ class _Frame:
         dynamic = self._dynamic is not True and not self._equal_by_coincidence()
         number, satisfied = self._tied_number(), self._first_call_satisfies()
         is_array = any(mark.tensor.startswith(OF_NUMPY) for mark in marks)
-        why: Why = (
-            "array"
-            if is_array
-            else "number"
-            if number
-            else ""
-            if satisfied
-            else "branch"
-            if satisfied is False
-            else "unknown"
-        )
+        by_marks: dict[bool | None, Why] = {True: "", False: "branch", None: "unknown"}
+        why: Why = "array" if is_array else "number" if number else by_marks[satisfied]
         if not why and is_called_inside(self._compilations[0]):
             why = "inner"
         if why == "branch":

@@ -1,4 +1,4 @@
-"""A later call gets overlapping slices of a buffer, one of which is written.
+"""A later call gets overlapping slices of a buffer, and writes one of them.
 
 Source: https://github.com/pytorch/pytorch/issues/139789
 Run: --backend aot_eager
