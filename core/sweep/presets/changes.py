@@ -53,6 +53,10 @@ class TriedChange:
 CHANGES: Mapping[str, TriedChange] = {
     "freezing": TriedChange({"options.freezing": True}, of="inference"),
     "max-autotune": TriedChange({"options.max_autotune": True}),
+    # Inductor has templates of products on a CPU for constant weights alone: neither change has an effect by itself.
+    "frozen max-autotune": TriedChange(
+        {"options.freezing": True, "options.max_autotune": True}, device="cpu", of="inference"
+    ),
     "CUDA graphs": TriedChange({"options.triton.cudagraphs": True}, device="cuda"),
     "cpp wrapper": TriedChange({"options.cpp_wrapper": True}, goals=("call", "first-call")),
     "coordinate descent": TriedChange({"options.coordinate_descent_tuning": True}, device="cuda"),
@@ -73,7 +77,7 @@ CHANGES: Mapping[str, TriedChange] = {
     ),
     "equal layers compiled once": TriedChange({"repair.compile_layers_once:{model}": True}, ("first-call",)),
     "no pattern matcher": TriedChange({"options.pattern_matcher": False}, goals=("first-call",)),
-    "static shapes": TriedChange({"dynamic": False}, ("first-call",)),
+    "static shapes": TriedChange({"dynamic": False}, ("call", "first-call")),
     "dynamic shapes": TriedChange({"dynamic": True}, ("first-call",)),
     "no epilogue fusion": TriedChange({"options.epilogue_fusion": False}, goals=("first-call",)),
     "half of the activations": TriedChange(

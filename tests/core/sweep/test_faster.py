@@ -86,11 +86,11 @@ def raced(sweep: Sweep, gains: dict[str, float]) -> tuple[Sweep, Answer]:
 
 def test_a_job_gets_the_changes_that_this_torch_and_this_machine_have() -> None:
     assert labels(planned("faster")) == (
-        "default, timed", "freezing", "max-autotune", "cpp wrapper", "half of the threads", "1 thread", "channels last",
-        "larger loops in a thread", "modules not inlined",
+        "default, timed", "freezing", "max-autotune", "frozen max-autotune", "cpp wrapper", "half of the threads",
+        "1 thread", "channels last", "larger loops in a thread", "modules not inlined", "static shapes",
     )  # fmt: skip
     training = planned("faster", replace(MLP, training=True))
-    assert "freezing" not in labels(training)
+    assert not {"freezing", "frozen max-autotune"} & {*labels(training)}
     one = planned("faster", replace(MLP, conditions=replace(MLP.conditions, threads=1)))
     assert not {"1 thread", "half of the threads"} & {*labels(one)}
     tuned = planned("faster", MLP.with_settings(options={"max_autotune": True}))
