@@ -1,0 +1,1 @@
+"""Times of kernels measured on a device, for the prediction of times: `python -m benchmarks.devices`."""

@@ -1,0 +1,32 @@
+"""python -m benchmarks.devices measure --out FILE: measure kernels on this machine's GPU.
+
+`--budget` is the number of seconds after which no further group begins; the same command continues. `--device cpu`
+checks with small sizes on the CPU that all functions run, and measures nothing. `measure` needs torch and Triton alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Run a subcommand; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.devices", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    measuring = commands.add_parser("measure", help="measure this machine's GPU")
+    measuring.add_argument("--out", type=Path, required=True, help="JSON file, continued if it exists")
+    measuring.add_argument("--budget", type=float, default=420.0, help="seconds until no further group begins")
+    measuring.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    options = parser.parse_args()
+    from benchmarks.devices import measure
+
+    if options.device == "cpu":
+        return int(measure.check() > 0)
+    measure.measure(options.out, options.budget)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
