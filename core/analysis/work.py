@@ -226,6 +226,7 @@ def refused_calls(report: Report) -> tuple[Call, ...]:
 UNPACKS = "MultiOutput"
 # Torch's reason for two nodes without an equal access, even if both access one buffer: fusing would save nothing.
 NO_SHARED_DATA = "no shared data"
+UNTRIED = "The scheduler tries only pairs that share a buffer; these two share none."
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +413,7 @@ def refusal_reasons(schedule: Schedule, first: SchedulerNode, second: SchedulerN
     if not because and not recorded:
         because = next(filter(None, map(_template_reason, (first, second))), "")
     if not because and not recorded and not shared:
-        because = "The scheduler tries only pairs that share a buffer; these two share none."
+        because = UNTRIED
     return RefusalReasons(because, recorded, shared)
 
 

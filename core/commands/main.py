@@ -16,6 +16,7 @@ The main options of each command (`--help` lists all):
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
     python -m core neighbours NAME | FILE.py[:NAME] | job.json [options] [--json]
+    python -m core why QUESTION… [RUN | LOG] [--json]
     python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core check NAME | FILE.py[:NAME] | RUN | LOG [--budget FILE] [--baseline RUN | LOG | MODEL] [--repeat N]
     python -m core ranks RUN | DIRECTORY [--processes N] [--json]
@@ -84,7 +85,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("samples", "list the sample models", "samples"),
+    Command("samples", "list the sample models", "tour"),
     Command("run", "compile a model and report", "run"),
     Command("bisect", "run a model without measuring, and look for why it fails or differs", "run"),
     Command("try", "try the fixes of a stored run, and say what each changes", "run"),
@@ -92,7 +93,8 @@ COMMANDS = (
     Command("tour", "explain torch.compile on a run, or on a model that is run first", "tour"),
     Command("captures", "compare symbolic_trace, Dynamo and torch.export on a model", "tour"),
     Command("landmarks", "where in torch and Triton a compilation goes, with a run's times", "tour"),
-    Command("exercises", "list the exercises, print one, or check a solution of it", "samples"),
+    Command("why", "answer a question about a run, such as `why break 1`", "tour"),
+    Command("exercises", "list the exercises, print one, or check a solution of it", "tour"),
     Command("open", "open a TORCH_TRACE log, directory or archive in the dashboard", "open_log"),
     Command("dashboard", "start the dashboard", "open_log"),
     Command("report", "report on a stored run or a TORCH_TRACE log", "report"),
@@ -108,14 +110,14 @@ COMMANDS = (
     Command("runs", "list stored runs, newest first, or those that a search matches", "runs", opens=False),
     Command("mark", "tag a stored run, comment on it, or pin it so that it is not deleted", "runs", opens=False),
     Command("prune", "delete or move runs that a search matches, except pinned and live ones", "runs", opens=False),
-    Command("archive", "write stored runs to one file, for another store", "archive"),
-    Command("import", "add the runs of such a file to the store", "archive"),
+    Command("archive", "write stored runs to one file, for another store", "runs"),
+    Command("import", "add the runs of such a file to the store", "runs"),
     Command("backends", "try each backend that torch lists here", "doctor"),
     Command("issue", "a bug report about a stored run, in the form of PyTorch's template", "export"),
     Command("debug", "the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run", "export"),
     Command("logs", "torch's log messages of a stored run; without one, their names here", "export"),
     Command("artifacts", "the records of a log as torch wrote them", "export"),
-    Command("profile", "join a profile by torch.profiler to the log of a stored run", "archive"),
+    Command("profile", "join a profile by torch.profiler to the log of a stored run", "runs"),
     Command("export", "write a run or a comparison as one HTML file, or for ui.perfetto.dev", "export"),
     Command("doctor", "check what this machine has, and compile one function", "doctor"),
     Command("options", "search the options of torch._inductor.config and torch._dynamo.config", "doctor"),

@@ -13,6 +13,7 @@ from core.analysis.kernels.kernel import kernel_names, kernel_seconds
 from core.analysis.speed import speed
 from core.analysis.work import (
     NO_SHARED_DATA,
+    UNTRIED,
     Traffic,
     distinct_kernels,
     nodes_between,
@@ -339,7 +340,8 @@ class FusionView:
         recorded = tuple((number, self._with_ops(reason)) for number, reason in reasons.recorded)
         begins = [begin for _, reason in recorded for begin in MEANINGS if reason.startswith(begin)]
         shared = _shared_words(reasons.shared, bool(reasons.because), NO_SHARED_DATA in begins)
-        between = nodes_between(self.schedule, nodes[left], nodes[right]) if INTERMEDIATE in begins else ()
+        is_apart = INTERMEDIATE in begins or reasons.because == UNTRIED
+        between = nodes_between(self.schedule, nodes[left], nodes[right]) if is_apart else ()
         names = list(dict.fromkeys(self._launch_words(node) for node in between))
         more = f" and {fmt.number(len(names) - MOST_BETWEEN)} more" if len(names) > MOST_BETWEEN else ""
         return FusionRefusal(self._with_ops(reasons.because), recorded, shared, ", ".join(names[:MOST_BETWEEN]) + more)

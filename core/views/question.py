@@ -1,0 +1,298 @@
+"""A question about a run: the lines, ops and kernels that it names, and why kernels are not fused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property, partial
+from itertools import product
+from typing import NamedTuple, TypeVar, get_args
+
+from core.analysis.comparison.matching import RunSide
+from core.analysis.dynamo.failures import frame_names
+from core.analysis.work import heaviest
+from core.base import words as fmt
+from core.base.errors import CompileboardError
+from core.graph.fx import meta_text, source_path
+from core.graph.model import Group, launch_title
+from core.report import Compilation, Direction, FxGraph, FxNode, GraphBreak, Place, Report
+from core.views.blocks import Column, Heading, PageBlock, Table, Title, paragraph, spans
+from core.views.fusion import FusionView, fusion_schedules
+from core.views.kernels.ledger import LEDGER, KernelsView
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+from core.views.selection import SelectedOp
+
+MOST_SIMILAR = 3  #: similar names that are offered for an unknown one
+MOST_ROWS = 5  #: rows of a table of costs in an answer
+MOST_AROUND = 6  #: launches around a kernel that an answer explains
+ALONE = "- Nothing around it could be fused: no launch writes its inputs or reads its results, and none was refused."
+LINE = re.compile(r"(?:\blines?\W*|\.py:|\bat\s+|\bL)(\d+)\b", re.IGNORECASE)
+FILE, FILE_LINE = re.compile(r"[\w./-]+\.py\b"), re.compile(r"[\w./-]+\.py:\d+")
+NEGATION = re.compile(r"\b[a-z]+n['’]t\b", re.IGNORECASE)
+WORD = re.compile(r"[^\s\"'`?,;()\[\]]+")
+# A word that may be no name, if no name is similar.
+PLAIN, SIMILAR = re.compile(r"[A-Za-z]+"), 0.75
+DIRECTIONS = get_args(Direction)
+FILLER = re.compile(
+    "an?|and|are|at|between|by|can|compiled?|did|do|does|dynamo|for|frame|from|function|graphs?|in|into|inductor|is|its?|"
+    "me|my|nodes?|not|of|on|one|ops?|or|please|run|scheduler|so|the|their|there|these|this|to|together|torch|"
+    r"torch\.compile|two|was|were|what|where|which|why|with",
+    re.IGNORECASE,
+)
+OF_COST = ("kernel", "time", "share", "of roofline", "excess time", "traffic", "calls", "generated name")
+Made = TypeVar("Made")
+
+
+class UnknownNameError(CompileboardError):
+    """A name or number in a question that the run does not have."""
+
+
+def unknown(name: str, known: Iterable[str], what: str) -> UnknownNameError:
+    """Return the error for an unknown name, with the most similar names."""
+    names = [*dict.fromkeys(known)]
+    hint = fmt.suggestion(name, names, MOST_SIMILAR) if names else "the run has none"
+    return UnknownNameError(f"There is no {what} {code(name)} in this run; {plain(hint, LONGEST_LINE)}")
+
+
+@dataclass(frozen=True)
+class RunQuestion:
+    """A question about a run: its words, first number, line and file; empty or None without them."""
+
+    side: RunSide
+    words: tuple[str, ...]
+    number: int | None
+    line: int | None
+    file: str
+
+    @classmethod
+    def read(cls, side: RunSide, text: str, of_form: re.Pattern[str]) -> RunQuestion:
+        """Return a question without filler and words of its form; a name with an underscore is none."""
+        line, file = LINE.search(text), FILE.search(text)
+        rest = LINE.sub(" ", FILE.sub(" ", FILE_LINE.sub(" ", NEGATION.sub(" ", text))))
+        words = [word.strip(".:#") for word in WORD.findall(rest)]
+        number = next((int(word) for word in words if word.isdecimal()), None)
+        left = (word for word in words if word and not word.isdecimal() and not FILLER.fullmatch(word))
+        names = tuple(word for word in left if "_" in word or not of_form.fullmatch(word.casefold()))
+        return cls(side, names, number, int(line[1]) if line else None, file[0] if file else "")
+
+    @property
+    def report(self) -> Report:
+        """The run's report."""
+        return self.side.report
+
+    @cached_property
+    def path(self) -> str:
+        """Path of the file with the line: the recorded file of that name, by default the model's."""
+        frames = [each.frame for each in self.report.compilations]
+        frames += [frame for each in self.report.graph_breaks for frame in each.stack]
+        paths = (*(source.path for source in self.report.sources), *(frame.file for frame in frames))
+        return next((path for path in paths if self.file and path.endswith(self.file)), source_path(self.report))
+
+    def is_on(self, *places: Place | None) -> bool:
+        """Return True if one of the places is the question's line."""
+        return any(place is not None and (place.file, place.line) == (self.path, self.line) for place in places)
+
+    def is_of(self, graph_break: GraphBreak) -> bool:
+        """Return True if a graph break is at the line or reached from there, or if there is no line."""
+        return self.line is None or self.is_on(graph_break.place, *graph_break.stack)
+
+    def named(self, known: Mapping[str, Made], what: str) -> list[Made]:
+        """Return the values of the words that are names; raises UnknownNameError for a word that may be one."""
+        for word in self.words:
+            if word not in known and (not PLAIN.fullmatch(word) or get_close_matches(word, known, cutoff=SIMILAR)):
+                raise unknown(word, known, what)
+        return [known[word] for word in self.words if word in known]
+
+    @property
+    def compile_ids(self) -> list[str]:
+        """The compilations that the question names by id or function; raises UnknownNameError."""
+        ids = {each.id: [each.id] for each in self.report.compilations}
+        for compile_id, name in frame_names(self.report).items():
+            for known in {name, name.rpartition(".")[2]}:
+                ids.setdefault(known, []).append(compile_id)
+        return [each for found in self.named(ids, "compilation or function") for each in found]
+
+    @cached_property
+    def fusions(self) -> tuple[FusionView, ...]:
+        """The fusion of each graph, heaviest compilation first; of named compilations and directions alone."""
+        first, every = heaviest(self.report), self.report.compilations
+        named = [each for each in every if each.id in self.words]
+        return tuple(
+            FusionView(self.report, compilation, schedule, partial(self.side.nodes, compilation))
+            for compilation in sorted(named or every, key=lambda each: each is not first)
+            for schedule in fusion_schedules(compilation)
+            if schedule.direction in self.words or not {*DIRECTIONS} & {*self.words}
+        )
+
+    def spots(self, least: int) -> list[Spot]:
+        """Return the ops, scheduler nodes and kernels that the question names.
+
+        Raises UnknownNameError for a word that may be one, and for any unknown word if fewer than `least` are known.
+        """
+        words = (word for word in self.words if word not in DIRECTIONS and self.report.compilation(word) is None)
+        named = {word: self._nodes_of(word) for word in words}
+        spots = [Spot(word, nodes) for word, nodes in named.items() if any(nodes)]
+        for word, nodes in named.items():
+            if not any(nodes) and not (len(spots) >= least and PLAIN.fullmatch(word)):
+                raise unknown(word, self._op_names(), "op, scheduler node or kernel")
+        return spots
+
+    def _op_names(self) -> Iterator[str]:
+        for view in self.fusions:
+            yield from (kernel.name for kernel in view.compilation.kernels)
+            yield from (name for node in view.schedule.after for name in (*node.origins, *node.nodes))
+
+    def _nodes_of(self, name: str) -> list[tuple[str, ...]]:
+        nodes = [nodes_of(view, name) for view in self.fusions]
+        return nodes if any(nodes) else [self._later(view, name) for view in self.fusions]
+
+    def _later(self, view: FusionView, name: str) -> tuple[str, ...]:
+        """Return the nodes after fusion of a node of an earlier graph than the lowered one."""
+        found = SelectedOp.find(self.side, view.compilation, f"n:{name}", "")
+        lowered = found.op.lowered.get(view.schedule.direction, ()) if found is not None else ()
+        return tuple(dict.fromkeys(node for each in lowered for node in nodes_of(view, each)))
+
+    def op_rows(self, compilation: Compilation, is_shown: Callable[[FxGraph, FxNode], bool]) -> list[OpRow]:
+        """Return the shown calls of a compilation's lowered graphs; without those, of its last graph."""
+        shown = [
+            (graph, node)
+            for graph in compilation.lowered_graphs or compilation.last_graphs[-1:]
+            for node in self.side.nodes(compilation, graph)
+            if node.op.startswith("call_") and is_shown(graph, node)
+        ]
+        launched: dict[tuple[str, str], list[str]] = {}
+        for view in self.fusions if shown else ():
+            for name, group in launches_of(view) if view.compilation is compilation else ():
+                launched.setdefault((view.graph_id, name), []).append(launch_title(group.label, group.badge))
+        titles = (f"[{compilation.id}] {graph.direction}".strip() for graph, _ in shown)
+        rows = zip(titles, shown, strict=True)
+        return [OpRow(at, node, " and ".join(launched.get((graph.id, node.name), ()))) for at, (graph, node) in rows]
+
+
+class Spot(NamedTuple):
+    """A name in a question, with its nodes after fusion in each of the question's graphs."""
+
+    name: str
+    nodes: list[tuple[str, ...]]
+
+    def first(self, fusions: Iterable[FusionView]) -> tuple[FusionView, str]:
+        """Return the first graph that has the name, and its first node there."""
+        return next((view, nodes[0]) for view, nodes in zip(fusions, self.nodes, strict=True) if nodes)
+
+
+def launches_of(view: FusionView) -> Iterator[tuple[str, Group]]:
+    """Yield the name of each drawn op with its launch."""
+    for node in view.picture.model.nodes:
+        yield node.id[2:].partition("@")[0], view.picture.model.groups[node.group]
+
+
+def nodes_of(view: FusionView, name: str) -> tuple[str, ...]:
+    """Return the nodes after fusion with an op, a kernel or a scheduler node of this name."""
+    drawn = (node for node in view.picture.model.nodes if node.id[2:].partition("@")[0] == name)
+    parts = {name, *(link[2:] for node in drawn for link in node.links if link.startswith("s:"))}
+    kernels = {kernel.id for kernel in view.compilation.kernels if name in (kernel.id, kernel.name)}
+    own = (node for node in view.schedule.after if node.kernel in kernels or parts & {node.name, *node.nodes})
+    return tuple(node.name for node in own)
+
+
+class OpRow(NamedTuple):
+    """A node of a graph, and its launch; the launch is empty for a view, and without kernels."""
+
+    graph: str
+    node: FxNode
+    launch: str
+
+
+# Columns of the kernel ledger and of nodes that an answer has.
+COSTS = tuple(column for column in LEDGER if column.name in OF_COST)
+OPS: tuple[Column[OpRow], ...] = (
+    Column("node", lambda row: one_line(row.node.name, LONGEST_NAME)),
+    Column("op", lambda row: one_line(row.node.target.removeprefix("torch.ops."), LONGEST_NAME)),
+    Column("result", lambda row: meta_text(row.node.meta)),
+    Column("launch", lambda row: one_line(row.launch, LONGEST_NAME), optional=True),
+    Column("line", lambda row: row.node.source.short if row.node.source else "", optional=True),
+    Column("code", lambda row: one_line(row.node.code, LONGEST_NAME), optional=True),
+    Column("module", lambda row: one_line(row.node.module, LONGEST_NAME), optional=True),
+    Column("graph", lambda row: row.graph),
+)
+
+
+def pair_blocks(question: RunQuestion, left: Spot, right: Spot) -> Iterator[PageBlock]:
+    """Yield why two nodes or kernels are not fused: torch's reason, or that they are in different graphs."""
+    what = f"{code(left.name)} and {code(right.name)}"
+    both = next((each for each in zip(question.fusions, left.nodes, right.nodes, strict=True) if all(each[1:])), None)
+    if both is None:
+        graphs = " and ".join(_graph_words(spot.first(question.fusions)[0]) for spot in (left, right))
+        yield Title(spans(f"{what} are in different graphs: {graphs}"))
+        yield from paragraph("Inductor schedules each graph by itself, and fuses nothing across graphs.")
+        return
+    view, firsts, seconds = both
+    fused = next((name for name in firsts if name in seconds), "")
+    if fused:
+        yield Title(spans(f"{what} are fused, in {_graph_words(view)}"))
+        yield from paragraph(plain(view.node_titles[fused]))
+        return
+    pair = max(product(firsts, seconds), key=lambda pair: bool((refusal := view.refusal(*pair)) and refusal.recorded))
+    yield Title(spans(f"{what} are not fused, in {_graph_words(view)}"))
+    yield from paragraph("\n".join(f"- {plain(view.node_titles[name])}" for name in pair), "quiet")
+    yield from paragraph("\n".join(f"- {line}" for line in _reasons(view, *pair)))
+    refusal = view.refusal(*pair)
+    yield from paragraph(refusal.shared if refusal is not None and refusal.recorded else "", "quiet")
+
+
+def _reasons(view: FusionView, left: str, right: str) -> list[str]:
+    """Return why two nodes after fusion are not fused, or that the scheduler was not recorded."""
+    refusal = view.refusal(left, right)
+    return refusal.lines if refusal is not None and view.is_recorded else [view.from_provenance]
+
+
+def _graph_words(view: FusionView) -> str:
+    return f"\\[{plain(view.compilation.id)}\\] {plain(view.name)}"
+
+
+def kernel_blocks(question: RunQuestion) -> Iterator[PageBlock]:
+    """Yield a kernel's cost, its ops with their lines, and why it takes in no launch around it."""
+    if not question.fusions:
+        yield Title(spans("This run has no kernel"))
+        yield from paragraph(FusionView.why_none(heaviest(question.report)))
+        return
+    numbered = [(view, group) for view in question.fusions for group in view.picture.model.groups if group.badge]
+    kernels = {group.badge: (view, group) for view, group in reversed(numbered)}
+    number = str(question.number if question.number is not None else 1)
+    if spots := question.spots(1):
+        view, node = spots[0].first(question.fusions)
+        group = next(group for group in view.picture.model.groups if group.id in view.hulls(node))
+    elif number in kernels:
+        view, group = kernels[number]
+    else:
+        raise unknown(number, sorted(kernels), "kernel")
+    own, ops = {link[2:] for link in group.links}, {name for name, launch in launches_of(view) if launch is group}
+    name = plain(launch_title(group.label, group.badge))
+    yield Title(spans(f"{name} in {_graph_words(view)}: {plain(group.detail)}"))
+    ledger = KernelsView.load(question.report, view.compilation, question.side.text).rows
+    yield Table("kernel launches", COSTS, [row for row in ledger if row.kernel in own][:MOST_ROWS])
+    rows = question.op_rows(view.compilation, lambda graph, node: graph.id == view.graph_id and node.name in ops)
+    yield Table("ops", tuple(column for column in OPS if column.name not in ("launch", "graph")), rows)
+    yield Heading("Why it does not take in the launches around it")
+    yield from paragraph("\n".join(_around(view, own)))
+
+
+def _around(view: FusionView, own: set[str]) -> Iterator[str]:
+    """Yield why the launches around some scheduler nodes are not fused with them, as items of a list."""
+    inside = [node for node in view.schedule.after if own & {*node.nodes}]
+    names, near = {node.name for node in inside}, dict[str, tuple[str, str]]()
+    for node, other in product(inside, (each for each in view.schedule.after if each.name not in names)):
+        for word, first, second in (("Before it", other, node), ("After it", node, other)):
+            if {name for name, _ in first.writes} & {name for name, _ in second.reads}:
+                near.setdefault(other.name, (word, node.name))
+    for left, right in (pair for row in view.refusals.rows for pair in (row.names, row.names[::-1])):
+        if left in names and right not in names:
+            near.setdefault(right, ("Beside it", left))
+    if not view.is_recorded or not near:
+        yield f"- {view.from_provenance}" if not view.is_recorded else ALONE
+    for around, (word, name) in [*near.items()][:MOST_AROUND]:
+        yield f"- {word}: {plain(view.node_titles[around])}. {' '.join(_reasons(view, name, around))}"
+    if len(near) > MOST_AROUND:
+        yield f"- {fmt.count(len(near) - MOST_AROUND, 'more launch', 'more launches')} around it"

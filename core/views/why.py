@@ -1,0 +1,294 @@
+"""Answers to questions about a run: a closed table of forms, each answered by blocks of the pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from core.analysis.comparison.matching import RunSide
+from core.analysis.dynamo.failures import failed_phase
+from core.analysis.dynamo.recompiles import guard_rows
+from core.analysis.numerics import ResultStanding, bisection_words, cure_words
+from core.analysis.results import compared_words, results
+from core.analysis.verdict import verdict
+from core.analysis.work import heaviest, newest_compilations, uncompiled_calls
+from core.base import words as fmt
+from core.report import GraphBreak
+from core.views.blocks import (
+    Block,
+    Fold,
+    Heading,
+    PageBlock,
+    Table,
+    TextTable,
+    Title,
+    capital,
+    flat,
+    paragraph,
+    spans,
+    words,
+)
+from core.views.compile_time import PHASE_COLUMNS, CompileTimeView
+from core.views.fixes import FixesView, offer
+from core.views.graph_breaks import GraphBreaksView
+from core.views.guards import GUARD_COLUMNS
+from core.views.kernels.ledger import KernelsView
+from core.views.markdown import code, plain, prose
+from core.views.numerics import NumericsView, result_blocks
+from core.views.overview import OverviewView
+from core.views.question import (
+    COSTS,
+    MOST_ROWS,
+    OPS,
+    RunQuestion,
+    UnknownNameError,
+    kernel_blocks,
+    pair_blocks,
+)
+from core.views.recompiles import RECOMPILE_COLUMNS, RecompilesView
+from core.views.speedup import SpeedupView
+from core.views.texts import SourceView
+from core.views.verdict import error_title, sentence, title, uncompiled_words
+
+__all__ = ["FORMS", "Form", "RunAnswer", "why"]
+
+MOST_SHOWN = 3  #: findings that an answer has in full
+MOST_NAMED = 12  #: graph breaks or lines of a run that an answer names
+ASK = "Ask one of these questions, with names and numbers of the run"
+# Words of questions.
+SKIPPED = r"skip\w*|eagerly|not compiled|uncompiled|fail\w*|errors?|crash\w*"
+WRONG = r"wrong\w*|differ\w*|incorrect\w*|nan|numbers?|numerics?|outputs?|results?"
+SLOW = r"slow\w*|fast\w*|speed\w*|long\w*|times?|costs?|expensive"
+MEASURE = "`python -m core measure RUN` times a run's calls and kernels."
+WITHOUT_OP = "Dynamo traces Python without tensors into no op, and torch names one line for each op, guard and break."
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """The blocks of an answer; `form` is the example of the question's form.
+
+    `form` is empty without an answer: the blocks then list the forms, or the names that the run has.
+    """
+
+    form: str
+    blocks: tuple[Block, ...]
+
+
+def why(side: RunSide, question: str) -> RunAnswer:
+    """Return the answer to a question about a run; without a known form, the list of the forms."""
+    form = next((form for form in FORMS if form.asks.search(question.casefold())), None)
+    if form is None:
+        forms = tuple((form.example, form.words) for form in FORMS)
+        return RunAnswer("", (Title(spans(ASK)), TextTable(("question", "answer"), forms)))
+    try:
+        return RunAnswer(form.example, tuple(form.answer(RunQuestion.read(side, question, form.asks))))
+    except UnknownNameError as error:
+        return RunAnswer("", tuple(paragraph(str(error))))
+
+
+def _breaks(question: RunQuestion) -> Iterator[Block]:
+    """Yield a graph break in full; of several the most expensive, and the place of each other."""
+    view = GraphBreaksView(question.report, SourceView(question.report, question.side.text).text)
+    inside = {frame.name: frame.name for cost in view.costs for frame in cost.graph_break.stack}
+    names = {*question.named(inside, "graph break in the function")}
+    chosen = {
+        number: cost
+        for number, cost in enumerate(view.costs, 1)
+        if question.number in (None, number) and question.is_of(cost.graph_break)
+        if names <= {frame.name for frame in cost.graph_break.stack}
+    }
+    if view.costs and not chosen:
+        known = [f"{number} at {cost.graph_break.place.short}" for number, cost in enumerate(view.costs, 1)]
+        raise UnknownNameError(f"No graph break fits. The breaks are {plain(fmt.first_of(known, MOST_NAMED))}.")
+    for place, (number, cost) in enumerate(chosen.items()):
+        blocks = view.card(number, cost, FixesView.of_side(question.side)).blocks
+        yield from blocks[:2] if place else (each for each in blocks if not _is_entry(each, cost.graph_break))
+    if not chosen:
+        yield from _failures(question)
+    yield from paragraph(view.record_note, "quiet")
+
+
+def _is_entry(block: Block, graph_break: GraphBreak) -> bool:
+    """Return True for torch's registry entry of all breaks of this kind, which repeats the reason."""
+    name = graph_break.registry_id
+    return bool(name) and isinstance(block, Fold) and words(block.title).startswith(name)
+
+
+def _recompiles(question: RunQuestion) -> Iterator[PageBlock]:
+    """Yield a recompile in full; of several their tree, and the one that took longest in full."""
+    view, fixes = RecompilesView(question.report), FixesView.of_side(question.side)
+    chosen = question.compile_ids
+    if question.line is not None:
+        chosen = [each.compilation for each in question.report.recompiles if question.is_on(each.location)]
+    if not chosen:
+        yield Title(spans(view.title))
+        chosen = [view.chosen(None, "")] if question.line is None and view.count else []
+    shown = [node for each in chosen for tree in view.trees(each) if (node := tree.shown) is not None]
+    if chosen and not shown:
+        yield from paragraph(f"No guard failed: {code(chosen[0])} is the only compilation of its frame.")
+    if len(shown) > 1:
+        trees = (tree for tree in view.trees(shown[-1].compilation.id) if tree.shown is not None)
+        yield from (Table(f"recompiles of {tree.name}", RECOMPILE_COLUMNS, tree.rows) for tree in trees)
+        yield from paragraph("The longest one in full; `why recompile ID` has the fixes of any other.", "quiet")
+    for node in sorted(shown, key=lambda node: (node.edge is None, -(node.seconds or 0.0)))[:1]:
+        yield from view.details(node)
+        if reason := view.newest.get(node.compilation.id):
+            yield from offer(fixes.of_recompile(reason), f"recompile-{node.compilation.id}")
+
+
+def _fusion(question: RunQuestion) -> Iterator[PageBlock]:
+    """Yield why two nodes or kernels are not one kernel; without names, all refused pairs of a graph."""
+    spots = question.spots(2)
+    if len(spots) > 1:
+        yield from pair_blocks(question, *spots[:2])
+    elif spots or not question.fusions:
+        yield from kernel_blocks(question)
+    else:
+        yield from paragraph(question.fusions[0].refusal_counts)
+        yield question.fusions[0].refusals
+
+
+def _failures(question: RunQuestion) -> Iterator[PageBlock]:
+    """Yield the error of a run, the failed compilations, and the frames and calls that ran eagerly."""
+    report, view, breaks = question.report, OverviewView(question.report), GraphBreaksView(question.report)
+    error = report.error and prose(title(error_title(report.error, failed_phase(report))))
+    ids = question.compile_ids
+    yield Title(spans(error or breaks.title))
+    for finding in [each for each in view.findings if each.finding.weight == "wrong"][:MOST_SHOWN]:
+        yield from finding.blocks
+    for failure in view.first_failures:
+        at = failure.failure.compilation
+        if not ids or at in ids:
+            yield from failure.blocks
+            numbers = (n for n, cost in enumerate(breaks.costs, 1) if at in cost.graph_break.compilations)
+            yield from paragraph(next((f"Its graph break: `why break {number}`" for number in numbers), ""), "quiet")
+    yield from paragraph(view.failures_left_out, "quiet")
+    yield from paragraph(prose(capital(uncompiled_words(uncompiled_calls(report)))))
+
+
+def _line(question: RunQuestion) -> Iterator[Block]:
+    """Yield what was recorded at a line: ops with their launches, graph breaks, recompiles and guards."""
+    report, text = question.report, SourceView(question.report, question.side.text).text(question.path).splitlines()
+    compilations = newest_compilations(report) or report.compilations
+    rows = [
+        row
+        for each in compilations
+        for row in question.op_rows(each, lambda _, node: question.is_on(node.source, *node.stack))
+    ]
+    guards = [
+        row for each in report.compilations for row in guard_rows(report, each) if question.is_on(row.guard.location)
+    ]
+    recompiles = [each.compilation for each in report.recompiles if question.is_on(each.location)]
+    breaks = [cost for cost in GraphBreaksView(report).costs if question.is_of(cost.graph_break)]
+    launched = {row.launch for row in rows} - {""}
+    counts = ((rows, "op"), (launched, "kernel"), (breaks, "graph break"), (recompiles, "recompile"), (guards, "guard"))
+    listed = ", ".join(fmt.count(len(found), noun) for found, noun in counts if found)
+    line, file = question.line or 0, question.path.rpartition("/")[2]
+    yield Title(spans(f"{code(f'{file}:{line}')}: {listed or 'nothing was recorded'}"))
+    yield from paragraph(code(text[line - 1].strip()) if 0 < line <= len(text) else "")
+    if rows:
+        yield Table("ops", tuple(column for column in OPS if column.name != "code"), rows)
+    if breaks:
+        yield from _breaks(replace(question, words=(), number=None))
+    if recompiles:
+        yield from _recompiles(replace(question, words=()))
+    if guards:
+        yield Table("guards", GUARD_COLUMNS, guards)
+    if not listed:
+        nodes = (node for each in compilations for node in question.op_rows(each, lambda *_: True))
+        lines = {row.node.source.line for row in nodes if row.node.source and row.node.source.file == question.path}
+        near = sorted(sorted(lines, key=lambda known: abs(known - line))[:MOST_ROWS])
+        yield from paragraph(f"{WITHOUT_OP} Lines nearby with ops: {', '.join(map(str, near)) or 'none'}.")
+
+
+def _wrong(question: RunQuestion) -> Iterator[PageBlock]:
+    """Yield which results differ from eager, their distance from float64, and the first node that differs."""
+    report, view = question.report, NumericsView(question.report)
+    compared = results(report)
+    if compared is not None:
+        yield Title(spans(f"Compared with eager: {compared.outcome}"))
+        yield from paragraph(capital(compared_words(compared.compared)), "quiet")
+    yield from paragraph(view.title)
+    yield from result_blocks(report)
+    if report.call_numerics:
+        tables = [block for block in flat([view.results]) if isinstance(block, Table)]
+        yield from (replace(table, rows=_of_names(question, table.rows)[:MOST_ROWS]) for table in tables)
+    for compilation in report.compilations:
+        if not view.without_nodes(compilation):
+            nodes = view.nodes_of(compilation, question.side.nodes)
+            first = [row for row in nodes.table.rows if row.node.name == nodes.first_to_differ]
+            yield from paragraph(nodes.sentence)
+            yield replace(nodes.table, rows=first)
+    yield from view.bit_by_bit
+    found = report.bisection
+    yield from paragraph(prose(" ".join((bisection_words(found), cure_words(found)))) if found is not None else "")
+    yield from paragraph(view.paragraph, "quiet")
+
+
+def _of_names(question: RunQuestion, rows: Sequence[ResultStanding]) -> list[ResultStanding]:
+    """Return the results with all words and the number of a question, by default all."""
+    named = (*question.words, *([str(question.number)] if question.number is not None else []))
+    return [row for row in rows if {*named} <= {*re.findall(r"\w+", row.what)}] or [*rows]
+
+
+def _slow(question: RunQuestion) -> Iterator[Block]:
+    """Yield the speedup, the most expensive findings, and where the time of a call and of compiling goes."""
+    report, speed, compiling = question.report, SpeedupView(question.report), CompileTimeView(question.report)
+    yield Title(spans(prose(sentence(verdict(report)))))
+    yield from paragraph(" ".join(filter(None, (speed.title, speed.not_measured, MEASURE * (speed.speed is None)))))
+    costly = [each for each in OverviewView(report).findings if each.finding.cost_s]
+    for finding in costly[:MOST_SHOWN]:
+        yield from finding.blocks
+    compilation = heaviest(report)
+    kernels = KernelsView.load(report, compilation, question.side.text) if compilation is not None else None
+    if kernels is not None and kernels.rows:
+        yield Heading("Time of a call")
+        yield from paragraph(f"{kernels.scope}{prose(kernels.title)} {prose(kernels.caption)}")
+        yield from [kernels.call_bars] if kernels.call_parts else []
+        yield Table("kernel launches", COSTS, kernels.rows[:MOST_ROWS])
+    yield Heading("Time of compiling")
+    yield from paragraph(f"{compiling.title} {compiling.why_none}")
+    yield Table("phases", PHASE_COLUMNS, compiling.totals[:MOST_ROWS])
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of questions: an example, the answer in words, a pattern of its words, and a function."""
+
+    example: str
+    words: str
+    pattern: str
+    answer: Callable[[RunQuestion], Iterator[Block]]
+
+    @property
+    def asks(self) -> re.Pattern[str]:
+        """The pattern of a whole word."""
+        return re.compile(rf"\b(?:{self.pattern})\b")
+
+
+# The first form counts that a question has a word of.
+FORMS = (
+    Form(
+        "not fuse relu_3 mul_7",
+        "torch's reason for two nodes or kernels; without names, all",
+        r"(?:un)?fus\w*",
+        _fusion,
+    ),
+    Form("recompile 0/3", "failed guard, values, fixes; also `of forward`, `at line 41`", r"recompil\w*", _recompiles),
+    Form(
+        "break 1", "torch's reason, cost, fixes; also `at line 41`, `in helper`", r"(?:graph-)?breaks?|broken?", _breaks
+    ),
+    Form("skipped", "errors, and frames and calls that run eagerly; also `helper not compiled`", SKIPPED, _failures),
+    Form(
+        "line 41", "ops, kernels, breaks, recompiles, guards; also `layers.py:41`", r"lines?\W*\d+|py:\d+|l\d+", _line
+    ),
+    Form(
+        "kernel 3",
+        "ops, lines, cost, and why it ends there; also by name",
+        r"kernels?|(?:triton|cpp)_\w+",
+        kernel_blocks,
+    ),
+    Form("output 0", "differences from eager and float64, and the first node; also `wrong`", WRONG, _wrong),
+    Form("slow", "the largest costs in seconds: findings, kernels, phases of compiling", SLOW, _slow),
+)
