@@ -46,7 +46,6 @@ from core.base.machine import LoadWatch
 from core.base.words import exact
 from core.report import (
     Crossing,
-    FileSection,
     Pipeline,
     PipelineSegment,
     ProgramBuffer,
@@ -408,7 +407,7 @@ def described(segment: SegmentModule, file: str) -> PipelineSegment:
         dynamic=segment.dynamic,
         entries=tuple(_entry(compiled.program, item) for item in compiled.program.instructions),
         passes=_described_passes(compiled),
-        sections=tuple(FileSection(s.name, s.offset, s.bytes, s.checksum) for s in program_sections(compiled.file)),
+        sections=program_sections(compiled.file),
         buffers=_buffers(compiled.program),
         times_s=compiled.times_s,
         written_bytes=written,

@@ -7,7 +7,7 @@ second, peaks in FLOP/s without sparsity, clocks in MHz.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
@@ -52,51 +52,23 @@ SM_80 = Architecture(
     shared_memory_per_multiprocessor=164 * KIB,
     source=CUDA_GUIDE,
 )
-SM_89 = Architecture(
-    backend="cuda",
+SM_89 = replace(
+    SM_80,
     arch=89,
-    major=8,
     minor=9,
-    warp_size=32,
-    regs_per_multiprocessor=65536,
     max_threads_per_multi_processor=1536,
     max_blocks_per_multi_processor=24,
-    max_threads_per_block=1024,
-    shared_memory_per_block=48 * KIB,
     shared_memory_per_block_optin=99 * KIB,
     shared_memory_per_multiprocessor=100 * KIB,
-    source=CUDA_GUIDE,
 )
-SM_90 = Architecture(
-    backend="cuda",
+SM_90 = replace(
+    SM_80,
     arch=90,
     major=9,
-    minor=0,
-    warp_size=32,
-    regs_per_multiprocessor=65536,
-    max_threads_per_multi_processor=2048,
-    max_blocks_per_multi_processor=32,
-    max_threads_per_block=1024,
-    shared_memory_per_block=48 * KIB,
     shared_memory_per_block_optin=227 * KIB,
     shared_memory_per_multiprocessor=228 * KIB,
-    source=CUDA_GUIDE,
 )
-SM_100 = Architecture(
-    backend="cuda",
-    arch=100,
-    major=10,
-    minor=0,
-    warp_size=32,
-    regs_per_multiprocessor=65536,
-    max_threads_per_multi_processor=2048,
-    max_blocks_per_multi_processor=32,
-    max_threads_per_block=1024,
-    shared_memory_per_block=48 * KIB,
-    shared_memory_per_block_optin=227 * KIB,
-    shared_memory_per_multiprocessor=228 * KIB,
-    source=CUDA_GUIDE,
-)
+SM_100 = replace(SM_90, arch=100, major=10)
 GFX942 = Architecture(
     backend="hip",
     arch="gfx942",

@@ -10,7 +10,6 @@ from core.accelerator.program.file import program_sections, write_program
 from core.accelerator.program.program import PROGRAMS
 from core.report import (
     Crossing,
-    FileSection,
     Pipeline,
     PipelineSegment,
     ProgramBuffer,
@@ -68,9 +67,7 @@ SEGMENT = PipelineSegment(
     constant_bytes=20,
     entries=ENTRIES,
     passes=PASSES,
-    sections=tuple(
-        FileSection(found.name, found.offset, found.bytes, found.checksum) for found in program_sections(PROGRAM)
-    ),
+    sections=program_sections(PROGRAM),
     buffers=(
         ProgramBuffer("x", "input", 48, 0, 0, 4),
         ProgramBuffer("w", "input", 80, 1, 0, 4),

@@ -29,6 +29,7 @@ from core.accelerator.program.program import (
 from core.base.errors import ProgramError
 from core.base.files import open_regular, read
 from core.base.words import number
+from core.report.backend import FileSection
 
 POLYNOMIAL = 0x82F63B78
 MAGIC = b"\x89CBP\r\n\x1a\n"
@@ -74,16 +75,6 @@ def crc32c(data: bytes) -> int:
     for byte in data:
         crc = crc >> 8 ^ TABLE[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramSection:
-    """Position and checksum of a section in the file."""
-
-    name: str
-    offset: int
-    bytes: int
-    checksum: int
 
 
 def write_program(program: Program, checksum: Checksum = crc32c) -> bytes:
@@ -154,12 +145,12 @@ class _Writer:
         return tuple(found)
 
 
-def program_sections(file: bytes) -> tuple[ProgramSection, ...]:
+def program_sections(file: bytes) -> tuple[FileSection, ...]:
     """Return the positions of the sections; raises ProgramError if the header is invalid."""
     return sections_of(file, len(file))
 
 
-def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
+def sections_of(head: bytes, size: int) -> tuple[FileSection, ...]:
     """Return the positions of the sections, from the first bytes and the size of a file.
 
     Raises ProgramError if the header is invalid.
@@ -171,8 +162,7 @@ def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
         raise ProgramError("the program is of another version, or cut short")
     entries = [ENTRY.unpack_from(head, HEADER.size + index * ENTRY.size) for index in range(count)]
     return tuple(
-        ProgramSection(name, offset, size, crc)
-        for name, (_, crc, offset, size, _) in zip(SECTIONS, entries, strict=True)
+        FileSection(name, offset, size, crc) for name, (_, crc, offset, size, _) in zip(SECTIONS, entries, strict=True)
     )
 
 
@@ -258,9 +248,9 @@ class ProgramFile:
 
     path: Path
     size: int
-    parts: tuple[ProgramSection, ...]
+    parts: tuple[FileSection, ...]
 
-    def part(self, name: str) -> ProgramSection:
+    def part(self, name: str) -> FileSection:
         """Return the position of the header or of a section."""
         return self.parts[PARTS.index(name)]
 
@@ -309,4 +299,4 @@ def open_program(directory: Path, name: str) -> ProgramFile:
     found = sections_of(head, size)
     if any(section.offset + section.bytes > size for section in found):
         raise ProgramError("the file's table names bytes that it does not have")
-    return ProgramFile(path, size, (ProgramSection(HEAD, 0, HEADER_BYTES, 0), *found))
+    return ProgramFile(path, size, (FileSection(HEAD, 0, HEADER_BYTES, 0), *found))

@@ -41,7 +41,7 @@ from core.report import (
     frame_id,
 )
 from core.trace.index import IndexRow, TraceIndex
-from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
+from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft, report_value
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.events import measured_phases
 from core.trace.parsers.fx_text import parse_graph, with_stacks
@@ -261,12 +261,10 @@ def _with_frames(draft: ReportDraft) -> list[CompilationDraft]:
 
 def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Compilation:
     schedules, kernels = join_kernels(draft, tried)
-    return Compilation(
+    return report_value(
+        Compilation,
+        draft,
         **draft.values.fields(),
-        id=draft.id,
-        frame=draft.frame,
-        stack=draft.stack,
-        attempts=draft.attempts,
         status=_status(draft),
         error=str(draft.metrics.get("fail_reason") or ""),
         error_type=str(draft.metrics.get("fail_type") or ""),
@@ -275,11 +273,6 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
         graph_op_count=counted(draft.metrics.get("graph_op_count")),
         user_contexts=_user_contexts(draft.metrics),
         graphs=tuple(draft.graphs),
-        guards=draft.guards,
-        guard_latency_us=draft.guard_latency_us,
-        guard_warm_us=draft.guard_warm_us,
-        guard_leaves=draft.guard_leaves,
-        guard_costs=draft.guard_costs,
         symbols=tuple(draft.symbols.values()),
         symbol_guards=tuple(draft.symbol_guards.values()),
         specializations=tuple(draft.specializations.values()),
@@ -287,12 +280,6 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
         export_issues=tuple(draft.export_issues.values()),
         schedules=schedules,
         kernels=kernels,
-        restart_reasons=draft.restart_reasons,
-        modules=draft.modules,
-        stacks=draft.stacks,
-        error_text=draft.error_text,
-        call=draft.call,
-        bytecode=draft.bytecode,
         passes=draft.passes_of(GraphPass),
         unchanged_passes=draft.passes_of(UnchangedPasses),
         partitions=tuple(draft.partitions),

@@ -16,7 +16,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -67,26 +67,10 @@ class ProfilerEvent:
     total: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CallMemory:
-    """Allocator statistics of one call."""
-
-    peak_bytes: int
-    peak_us: float
-    call_us: float
-    left_bytes: int
-    allocated_bytes: int
-    allocations: int
-    events: int
-    curve: MemoryCurve
-    alive: tuple[AliveMemory, ...]
-    places: tuple[MemoryPlace, ...]
-
-
 def watched(
     call: Callable[[], Any], before: Callable[[], None], marks: Callable[[], AbstractContextManager[Any]], device: str
-) -> CallMemory:
-    """Make a call twice, and return the memory of the second call.
+) -> list[ProfilerEvent]:
+    """Make a call twice, and return the events of the profiler, sorted by time.
 
     `before` runs between both calls. `marks` record lines, modules and kernels of the second call.
     """
@@ -97,7 +81,7 @@ def watched(
             output = call()
     del output
     tree = found.profiler.kineto_results.experimental_event_tree()
-    return story(sorted(flat(tree, device), key=lambda event: event.at_ns))
+    return sorted(flat(tree, device), key=lambda event: event.at_ns)
 
 
 def flat(tree: Iterable[Any], device: str) -> Iterator[ProfilerEvent]:
@@ -117,8 +101,8 @@ def flat(tree: Iterable[Any], device: str) -> Iterator[ProfilerEvent]:
         waiting += [(child, names) for child in event.children]
 
 
-def story(events: list[ProfilerEvent]) -> CallMemory:
-    """Return the memory of the marked call; the events must be sorted by time."""
+def story(events: list[ProfilerEvent], side: MemorySide) -> MemoryRecord:
+    """Return the memory of a side's marked call; the events must be sorted by time."""
     call = next(event for event in events if event.names[-1:] == (CALL,))
     inside = [event for event in events if call.at_ns <= event.at_ns <= call.end_ns]
     memory = [event for event in inside if event.bytes]
@@ -132,7 +116,8 @@ def story(events: list[ProfilerEvent]) -> CallMemory:
         peak = None
     given = [event.bytes for event in memory if event.bytes > 0]
     kept = _kept(live)
-    return CallMemory(
+    return MemoryRecord(
+        side=side,
         peak_bytes=0 if peak is None else live[peak],
         peak_us=0.0 if peak is None else at_us[peak],
         call_us=(call.end_ns - call.at_ns) / 1e3,
@@ -382,16 +367,15 @@ def measured(side: MemorySide, call: PreparedCall, twin: ModelCopy, device: str,
         on_cpu = torch.device(device).type == "cpu"
         resident = resident_growth(call) if on_cpu else None
         counted = None if on_cpu else _counted(call, before, device)
-        found = watched(call, before, marks, device)
-    return MemoryRecord(
-        side=side,
+        events = watched(call, before, marks, device)
+    return replace(
+        story(events, side),
         device=device,
         path=str(path),
         held_bytes=held_bytes(twin, call.inputs, device),
         codes=tuple(code.path for code in codes),
         resident_bytes=resident,
         counted_bytes=counted,
-        **{field.name: getattr(found, field.name) for field in fields(CallMemory)},
     )
 
 

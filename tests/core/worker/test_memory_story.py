@@ -3,7 +3,8 @@
 import pytest
 
 from core.report import AliveMemory, MemoryCurve, MemoryPlace
-from core.worker.memory.allocator import CALL, CODE, KERNEL, LINE, MODULE, MOST_POINTS, CallMemory, ProfilerEvent, story
+from core.report.records.compilation import MemoryRecord
+from core.worker.memory.allocator import CALL, CODE, KERNEL, LINE, MODULE, MOST_POINTS, ProfilerEvent, story
 
 pytestmark = pytest.mark.torch
 
@@ -30,9 +31,11 @@ def test_an_eager_call_is_reported_by_line_module_and_op() -> None:
             event(41, CALL, f"{LINE}0"),
             event(50, CALL, BACKWARD, "MulBackward0", "aten::mul", pointer=4, size=10, total=170),
             event(95, pointer=3, size=-60, total=110),
-        ]
+        ],
+        "eager",
     )
-    assert found == CallMemory(
+    assert found == MemoryRecord(
+        side="eager",
         peak_bytes=100,
         peak_us=20.0,
         call_us=80.0,
@@ -61,7 +64,8 @@ def test_generated_code_allocates_for_the_kernel_that_it_calls_next_and_a_kernel
             event(30, *code, f"{KERNEL}0 35 extern_kernels.mm"),
             event(31, *code, f"{KERNEL}0 35 extern_kernels.mm", "aten::mm", pointer=3, size=4, total=28),
             event(40, CALL, "aten::relu", pointer=4, size=2, total=30),
-        ]
+        ],
+        "compiled",
     )
     assert found.places == (
         MemoryPlace("cpp_fused_add_0", 31, 0),
@@ -72,7 +76,7 @@ def test_generated_code_allocates_for_the_kernel_that_it_calls_next_and_a_kernel
 
 
 def test_a_call_without_memory_has_no_peak() -> None:
-    assert story([event(10, CALL)]) == CallMemory(0, 0.0, 80.0, 0, 0, 0, 0, MemoryCurve(), (), ())
+    assert story([event(10, CALL)], "eager") == MemoryRecord(side="eager", call_us=80.0)
 
 
 def test_a_long_curve_keeps_its_peak() -> None:
@@ -83,7 +87,8 @@ def test_a_long_curve_keeps_its_peak() -> None:
         + [
             event(11, CALL, "aten::add", pointer=index, size=total - before, total=total)
             for index, (before, total) in enumerate(zip([0, *totals], totals, strict=False))
-        ]
+        ],
+        "eager",
     )
     assert (found.events, found.peak_bytes, max(found.curve.live_bytes)) == (5_000, 13_334, 13_334)
     assert len(found.curve.live_bytes) <= MOST_POINTS
