@@ -21,37 +21,29 @@ from pages.session.actions import attempt
 from pages.session.server import cached
 
 PACKAGE = ".pt2"
+OCTETS = "application/octet-stream"
 # Streamlit keeps downloads in memory; larger ones are available on the command line.
 MOST_DOWNLOADED_BYTES = 256 * 1024**2  #: limit: a package to download
+
+
+def download(
+    label: str, data: str | bytes | Callable[[], str | bytes], name: str, mime: str = OCTETS, **options: Any
+) -> None:
+    """Draw a button that downloads a file without a rerun; `data` may make the file on the click."""
+    st.download_button(label, data, name, mime, on_click="ignore", **{"icon": ":material/download:", **options})
 
 
 def log_download(run: Run, key: str | None = None) -> None:
     """Draw the download of the TORCH_TRACE log, which tlparse reads."""
     log = run.log_path()
     if log is not None:
-        st.download_button(
-            "Log",
-            log.read_bytes,
-            f"{run.id}.log",
-            "text/plain",
-            icon=":material/download:",
-            on_click="ignore",
-            key=key,
-        )
+        download("Log", log.read_bytes, f"{run.id}.log", "text/plain", key=key)
 
 
 def report_download(run: Run, key: str | None = None) -> None:
     """Draw the download of the whole report as JSON."""
     if run.log_path() is not None:
-        st.download_button(
-            "Report",
-            RunFiles(run).report_json,
-            f"{run.id}.json",
-            "application/json",
-            icon=":material/download:",
-            on_click="ignore",
-            key=key,
-        )
+        download("Report", RunFiles(run).report_json, f"{run.id}.json", "application/json", key=key)
 
 
 def html_download(run: Run) -> None:
@@ -70,7 +62,7 @@ def html_download(run: Run) -> None:
             "HTML",
             lambda: files.html(scrubber),
             scrubber,
-            file_name=f"{run.id}.html",
+            name=f"{run.id}.html",
             mime="text/html",
             icon=":material/html:",
             key=f"html-{run.id}",
@@ -81,7 +73,7 @@ def html_download(run: Run) -> None:
                 "Debug files",
                 lambda: files.debug_zip(scrubber),
                 scrubber,
-                file_name=f"{run.id}-debug.zip",
+                name=f"{run.id}-debug.zip",
                 mime="application/zip",
                 icon=":material/folder_zip:",
                 key=f"debug-{run.id}",
@@ -99,7 +91,7 @@ def comparison_download(left: Run, right: Run) -> None:
             "HTML",
             lambda: RunFiles(left).comparison_html(right, scrubber),
             scrubber,
-            file_name=f"{left.id}-{right.id}.html",
+            name=f"{left.id}-{right.id}.html",
             mime="text/html",
             icon=":material/html:",
             key=f"compare-html-{left.id}-{right.id}",
@@ -116,7 +108,7 @@ def scrubbed_download(
     if left:
         st.warning(code(scrub.leftover_words(left)))
         allowed = st.checkbox(f"Download {label} with these texts", key=f"leftovers-{key}")
-    st.download_button(label, make, on_click="ignore", key=key, disabled=not allowed, **options)
+    download(label, make, key=key, disabled=not allowed, **options)
 
 
 @cached()
@@ -155,13 +147,11 @@ def _scrubber(
 
 def perfetto_download(run: Run) -> None:
     """Draw the download of a run as a trace for ui.perfetto.dev."""
-    st.download_button(
+    download(
         "Perfetto",
         partial(RunFiles(run).perfetto, str(st.context.url or "").partition("?")[0].rpartition("/")[0]),
         f"{run.id}.perfetto.json",
         "application/json",
-        icon=":material/download:",
-        on_click="ignore",
         help="Phases, kernels and memory of the run as a trace that ui.perfetto.dev opens",
     )
 
@@ -172,13 +162,10 @@ def package_download(run: Run) -> None:
     size = package.stat().st_size if package else 0
     if package is None or size > MOST_DOWNLOADED_BYTES:
         return
-    st.download_button(
+    download(
         "Package",
         package.read_bytes,
         package.name,
-        "application/octet-stream",
-        icon=":material/download:",
-        on_click="ignore",
         help=f"{package.name}, {fmt.bytes_(size)}: for `aoti_load_package` and `AOTIModelPackageLoader`",
     )
 
@@ -193,13 +180,11 @@ def json_twin(name: str, value: Any, *, key: str) -> None:
 
     `value` may be a function, which is called on the click.
     """
-    st.download_button(
+    download(
         "JSON",
         lambda: as_json(value() if callable(value) else value),
         f"{name}.json",
         "application/json",
-        icon=":material/download:",
-        on_click="ignore",
         key=f"json-{key}",
         help="What this page shows, as JSON",
     )
@@ -207,16 +192,7 @@ def json_twin(name: str, value: Any, *, key: str) -> None:
 
 def csv_twin(name: str, make: Callable[[], str], *, key: str) -> None:
     """Draw a button that downloads the page's table as CSV for a spreadsheet."""
-    st.download_button(
-        "CSV",
-        make,
-        f"{name}.csv",
-        "text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key=f"csv-{key}",
-        help="The table of this page, for a spreadsheet",
-    )
+    download("CSV", make, f"{name}.csv", "text/csv", key=f"csv-{key}", help="The table of this page, for a spreadsheet")
 
 
 def table_twin(table: Table[Any], *, name: str) -> None:
@@ -238,6 +214,4 @@ def text_twin(name: str, text: str | Callable[[], str], *, key: str) -> None:
 
     `text` may be a function, which is called on the click.
     """
-    st.download_button(
-        "Text", text, f"{name}.txt", "text/plain", icon=":material/download:", on_click="ignore", key=f"text-{key}"
-    )
+    download("Text", text, f"{name}.txt", "text/plain", key=f"text-{key}")

@@ -37,7 +37,7 @@ from pages.parts.code import drawer, open_button, stage
 from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, show
 from pages.session import url
 from pages.session.actions import attempt
-from pages.session.downloads import downloads, json_twin
+from pages.session.downloads import download, downloads, json_twin
 from pages.session.shown import RunView, View
 from pages.session.tables import Parts, draw, draw_chart, newly_picked_row
 from pages.session.url import page_link, set_state
@@ -189,28 +189,10 @@ def _downloads(file: programs.ProgramFileView) -> None:
     if file.size > LARGEST_DOWNLOAD_BYTES:
         st.caption(file.too_large(LARGEST_DOWNLOAD_BYTES))
         return
-    st.download_button(
-        "Program",
-        lambda: file.data,
-        name,
-        "application/octet-stream",
-        icon=":material/download:",
-        on_click="ignore",
-        key="program-file",
-        help=file.program_help,
-    )
+    download("Program", lambda: file.data, name, key="program-file", help=file.program_help)
     source = file.as_c
     if source is not None:
-        st.download_button(
-            "As C",
-            source,
-            f"{name.removesuffix('.cbp')}.c",
-            "text/x-c",
-            icon=":material/download:",
-            on_click="ignore",
-            key="program-c",
-            help=file.c_help,
-        )
+        download("As C", source, f"{name.removesuffix('.cbp')}.c", "text/x-c", key="program-c", help=file.c_help)
 
 
 def _section(file: programs.ProgramFileView) -> str:

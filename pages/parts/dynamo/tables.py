@@ -5,7 +5,6 @@ Most tables have a choice of rows, and show the selected row in full.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -21,6 +20,7 @@ from pages.look.palette import SHORT, STATUS, TALL
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
+from pages.session.downloads import download
 from pages.session.server import cached, theme
 from pages.session.shown import RunView, View
 from pages.session.tables import compilation_by_row, framed, picks, search_field
@@ -157,8 +157,9 @@ def _page_key(chosen: views.ArtifactsView) -> str:
 
 def record_downloads(view: RunView, artifacts: views.ArtifactsView, number: int) -> None:
     """Draw the downloads of a record's payload and header."""
-    _download("Payload", lambda: artifacts.raw(number)[1], f"{view.run.id}-record-{number}.txt")
-    _download("Header", lambda: artifacts.raw(number)[0], f"{view.run.id}-record-{number}.header.json")
+    name = f"{view.run.id}-record-{number}"
+    download("Payload", lambda: artifacts.raw(number)[1], f"{name}.txt", key=f"{name}.txt")
+    download("Header", lambda: artifacts.raw(number)[0], f"{name}.header.json", key=f"{name}.header.json")
 
 
 def record_text(artifacts: views.ArtifactsView, number: int, text: str, language: str) -> None:
@@ -167,12 +168,6 @@ def record_text(artifacts: views.ArtifactsView, number: int, text: str, language
     line = artifacts.line_of(number)
     selected = url.selected() or (f"c:{line}" if line else None)
     url.pick(code_view(picture, key=f"record-{number}-{line or ''}", height=TALL, selected=selected))
-
-
-def _download(label: str, make: Callable[[], bytes], name: str) -> None:
-    st.download_button(
-        label, make, name, "application/octet-stream", icon=":material/download:", on_click="ignore", key=name
-    )
 
 
 def record_logs(view: RunView) -> None:

@@ -21,6 +21,7 @@ from pages.look.palette import ACCENT, GRID, INK, MAX_CODE_CHARS, MUTED, SHORT, 
 from pages.look.text import LONGEST_TEXT, plain
 from pages.session import actions
 from pages.session.actions import attempt, toasted
+from pages.session.downloads import download
 from pages.session.server import cached, theme
 from pages.session.shown import RunView, ShownRun
 from pages.session.tables import NO_PARTS, Parts, draw
@@ -117,9 +118,7 @@ def reproduce_view(view: RunView, shown: views.KernelView) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(views.KernelView.script_note)
-        st.download_button(
-            "repro.py", script, "repro.py", "text/x-python", icon=":material/download:", on_click="ignore"
-        )
+        download("repro.py", script, "repro.py", "text/x-python")
         st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel_id,))
     code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel_id}", height=TALL)
     if state_of("repro-wanted") == kernel_id and may_run_tools(view.shown):

@@ -30,7 +30,7 @@ from pages.parts.code import source_text, user_code
 from pages.parts.run.submit import job_again, job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
-from pages.session.downloads import scrub_choice, scrubbed_download
+from pages.session.downloads import download, scrub_choice, scrubbed_download
 from pages.session.header import page_title
 from pages.session.require import skeleton
 from pages.session.server import cached
@@ -86,9 +86,7 @@ def _minified(shown: ShownRun, ending: views.OutcomeView) -> None:
     with st.expander("Minified script", icon=":material/description:"):
         st.code(ending.script, language="python", height=SHORT)
         with st.container(horizontal=True):
-            st.download_button(
-                "Download", ending.script, "minified.py", "text/x-python", icon=":material/download:", on_click="ignore"
-            )
+            download("Download", ending.script, "minified.py", "text/x-python")
             job = job_again(shown)
             if job is not None and pressed("Run it", icon=":material/play_arrow:", key="run-minified"):
                 submit_or_open(ending.minified_job(job))
@@ -136,18 +134,16 @@ def report_issue(shown: ShownRun) -> None:
             "Markdown",
             lambda: files.issue_markdown(scrubber),
             scrubber,
-            file_name="issue.md",
+            name="issue.md",
             mime="text/markdown",
-            icon=":material/download:",
             key=f"issue-markdown-{shown.run.id}",
         )
         scrubbed_download(
             "ZIP with script, model, job and trace",
             lambda: files.issue_zip(scrubber),
             scrubber,
-            file_name="issue.zip",
+            name="issue.zip",
             mime="application/zip",
-            icon=":material/download:",
             key=f"issue-zip-{shown.run.id}",
         )
 
