@@ -37,8 +37,8 @@ DRAWN = "comments-drawn"
 BOX_PX = 90
 # Seconds until comments of others appear.
 FOLLOW_S = 4.0
-# Writes a text by an author.
-Written = Callable[[views.Author, str], None]
+# Writes a text: called with its author, and with `text`.
+Written = Callable[..., object]
 Item = TypeVar("Item")
 
 
@@ -218,7 +218,8 @@ def _thread(run: Run, thread: views.Thread) -> None:
             _comment(run, comment, thread)
     with form:
         if state_of(WRITING) == (first.id, REPLY) and author() is not None:
-            _form(run, f"reply-form-{first.id}", "Reply", partial(_reply, run, first))
+            reply = partial(views.add_comment, run, anchor=first.anchor, reply_to=first.id)
+            _form(run, f"reply-form-{first.id}", "Reply", reply)
 
 
 def _comment(run: Run, comment: views.Comment, thread: views.Thread) -> None:
@@ -227,7 +228,8 @@ def _comment(run: Run, comment: views.Comment, thread: views.Thread) -> None:
         words.append("edited")
     st.caption(" · ".join(words))
     if state_of(WRITING) == (comment.id, EDIT):
-        _form(run, f"edit-form-{comment.id}", "Save", partial(_edit, run, comment.id), comment.text)
+        edit = partial(views.edit_comment, run, comment_id=comment.id)
+        _form(run, f"edit-form-{comment.id}", "Save", edit, comment.text)
         return
     st.markdown(views.body(comment.text) if comment.deleted_s is None else "*Deleted*")
     if (by := author()) is not None:
@@ -240,16 +242,17 @@ def _changes(run: Run, comment: views.Comment, thread: views.Thread, by: views.A
     if comment is thread.first:
         _link("Reply", f"reply-{comment.id}", set_state, WRITING, (comment.id, REPLY))
         what = "resolve" if thread.is_open else "reopen"
-        settle = partial(_resolve, run, comment.id, thread.is_open)
+        settle = partial(views.resolve_comment, run, comment_id=comment.id, resolved=thread.is_open)
         _link(what.capitalize(), f"{what}-{comment.id}", _do, run, what, settle)
     if comment.deleted_s is None and by.may_change(comment):
         _link("Edit", f"edit-{comment.id}", set_state, WRITING, (comment.id, EDIT))
-        _link("Delete", f"delete-{comment.id}", _do, run, "delete", partial(_delete, run, comment.id))
+        delete = partial(views.delete_comment, run, comment_id=comment.id)
+        _link("Delete", f"delete-{comment.id}", _do, run, "delete", delete)
 
 
 def _write(run: Run, anchor: views.Anchor, is_talked_about: bool) -> None:
     hint = "Another comment on it" if is_talked_about else "Write a comment"
-    _form(run, "comment-form", "Comment", partial(_add, run, anchor), hint=hint)
+    _form(run, "comment-form", "Comment", partial(views.add_comment, run, anchor=anchor), hint=hint)
 
 
 def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hint: str = "") -> None:
@@ -290,32 +293,12 @@ def _submit(run: Run, form: str, label: str, write: Written, field: str) -> None
             REFUSED, RefusedText(form, text, f"{words[:1].upper()}{words[1:]}", 1 + (before.number if before else 0))
         )
 
-    attempt(lambda: actions.comment(run, label.lower(), lambda by: write(by, text)), refuse)
+    attempt(lambda: actions.comment(run, label.lower(), lambda by: write(by, text=text)), refuse)
 
 
 def _do(run: Run, what: str, change: Callable[[views.Author], object]) -> None:
     """Change the comments of a run, as a callback, and show a refusal in a toast."""
     attempt(lambda: actions.comment(run, what, change), toasted)
-
-
-def _add(run: Run, anchor: views.Anchor, by: views.Author, text: str) -> None:
-    views.add_comment(run, by, anchor, text)
-
-
-def _reply(run: Run, first: views.Comment, by: views.Author, text: str) -> None:
-    views.add_comment(run, by, first.anchor, text, first.id)
-
-
-def _edit(run: Run, comment_id: str, by: views.Author, text: str) -> None:
-    views.edit_comment(run, by, comment_id, text)
-
-
-def _delete(run: Run, comment_id: str, by: views.Author) -> None:
-    views.delete_comment(run, by, comment_id)
-
-
-def _resolve(run: Run, comment_id: str, resolved: bool, by: views.Author) -> None:
-    views.resolve_comment(run, by, comment_id, resolved)
 
 
 def _link(label: str, key: str, action: Callable[..., None], *args: object) -> None:
