@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.commands.main import main
+from tests.support.homes import CACHE, link_cache
 
 pytestmark = pytest.mark.torch
 
@@ -45,6 +46,7 @@ def test_check_fails_for_a_planted_fault_and_not_for_rounding(
     code: int,
     printed: list[str],
 ) -> None:
+    link_cache(tmp_path / "home", CACHE)
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path / "home"))
     path = tmp_path / "net.py"
     path.write_text(CODE.replace("BODY", body))

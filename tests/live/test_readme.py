@@ -18,7 +18,8 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     example = next(block for block in blocks("README.md", "python") if "Runner(" in block)
     assert '"transformer_block"' in example
-    code = example.replace('"transformer_block")', '"graph_break_zoo"), measure=False')
+    sample = '"graph_break_zoo"), measure=False, compile=CompileOptions(backend="eager")'
+    code = "from core import CompileOptions\n" + example.replace('"transformer_block")', sample)
     printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     lines = printed.splitlines()
     assert lines[0].startswith("5 graph breaks split the code into 9 graphs")

@@ -112,7 +112,7 @@ def test_memory_of_children_counts(run_code: RunCode) -> None:
 
 
 def test_no_process_outlives_its_run(run_code: RunCode) -> None:
-    sleeper = f"os.execvp(sys.executable, [sys.executable, '-c', 'import time; time.sleep(100)', '{MARK}'])"
+    sleeper = f"os.execvp(sys.executable, [sys.executable, '-IS', '-c', 'import time; time.sleep(100)', '{MARK}'])"
     code = calling(
         "for _ in range(50):",
         "    if os.fork() == 0:",
