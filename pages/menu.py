@@ -37,7 +37,6 @@ class MenuEntry:
 
     @property
     def pages(self) -> tuple[Page, ...]:
-        """All pages of the entry."""
         return (*self.panes, *self.drill_downs)
 
 
@@ -112,5 +111,4 @@ def of_script(script: str | None) -> Page | None:
 
 
 def entry_of(page: Page) -> MenuEntry:
-    """Return the menu entry of a page."""
     return next(entry for entry in ENTRIES if page in entry.pages)

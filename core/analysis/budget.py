@@ -225,7 +225,7 @@ def judge(
     right = _Side(runs)
     left = _Side(baseline) if baseline else None
     comparison = comparison or compare_sides(runs, baseline)
-    judgements = [_ended(right)] if failed_words(right.report) else []
+    judgements = [Judgement("run", "ends", failed_words(right.report), "over")] if failed_words(right.report) else []
     if budget.results:
         judgements.append(_results(right.report))
     judgements.extend(_judgement(limit, right, left, comparison) for limit in budget.limits)
@@ -268,10 +268,6 @@ def _joined(timings: Sequence[SideTimes]) -> SideTimes:
 
     sides, walls = joined([timing.sides for timing in timings]), joined([timing.walls for timing in timings])
     return replace(first, sides=sides, walls=walls, warm_up=0, load=busiest)
-
-
-def _ended(side: _Side) -> Judgement:
-    return Judgement("run", "ends", failed_words(side.report), "over")
 
 
 def _results(report: Report) -> Judgement:

@@ -164,7 +164,6 @@ class _Join:
         self._keys = {event.key: event.compilation for event in report.caches if event.cache == "fx_graph"}
 
     def kernels(self) -> Iterator[KernelSlice]:
-        """Yield each kernel slice."""
         places = {index: place for index, place in self._places() if place is not None}
         calls: dict[int, list[int]] = defaultdict(list)
         for index, place in places.items():

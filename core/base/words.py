@@ -260,6 +260,11 @@ def first_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+def word_list(names: Sequence[str]) -> str:
+    """Return names in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def fresh_id(title: str, folder: Path | None = None) -> str:
     """Return a new run id from the current time and a title; no run in the folder has this id."""
     slug = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:40] or "run"
@@ -292,5 +297,4 @@ def split_rank(run_id: str) -> tuple[str, int | None]:
 
 
 def with_rank(run_id: str, rank: int) -> str:
-    """Return the id of one rank of a run."""
     return f"{run_id.partition('@')[0]}@{rank}"

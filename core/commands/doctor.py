@@ -84,7 +84,6 @@ def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
 
 
 def add_options_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `options`."""
     command.set_defaults(function=_list)
     command.add_argument("words", nargs="*", help="words in a name, an environment variable or torch's comment")
     command.add_argument("--module", choices=get_args(ConfigModule), help="options of one module")

@@ -237,7 +237,6 @@ class CommandParser(argparse.ArgumentParser):
         return dict(added.choices)
 
     def option_names(self) -> list[str]:
-        """Return the names of all options."""
         return [name for action in self._actions for name in action.option_strings]
 
     def error(self, message: str) -> NoReturn:

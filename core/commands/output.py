@@ -18,12 +18,10 @@ JSON_HELP = "JSON on standard output, and nothing else"
 
 
 def add_json_option(command: argparse.ArgumentParser) -> None:
-    """Add `--json`."""
     command.add_argument("--json", action="store_true", help=JSON_HELP)
 
 
 def add_engine_option(command: argparse.ArgumentParser) -> None:
-    """Add `--engine`."""
     command.add_argument(
         "--engine",
         metavar="ADDRESS",

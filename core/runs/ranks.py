@@ -154,7 +154,7 @@ def _rows(logs: Logs, directory: Path, processes: int) -> Iterator[RankRow]:
     processes = min(processes, len(logs), 1 + total // BYTES_FOR_PROCESSES)
     if processes > 1:
         _store_apart(logs, directory, processes)
-    yield from (_row(directory, rank, log) for rank, log in logs.items())
+    yield from (row_of(_fingerprint(rank, log, directory)) for rank, log in logs.items())
 
 
 def _store_apart(logs: Logs, directory: Path, processes: int) -> None:
@@ -183,10 +183,6 @@ def store_fingerprints(items: Sequence[tuple[int, str]], directory: Path) -> Non
     """Store the fingerprint of each log, unless a valid fingerprint is stored."""
     for rank, path in items:
         _fingerprint(rank, Path(path), directory)
-
-
-def _row(directory: Path, rank: int, log: Path) -> RankRow:
-    return row_of(_fingerprint(rank, log, directory))
 
 
 def _fingerprint(rank: int, log: Path, stored: Path | None) -> Fingerprint:

@@ -118,7 +118,6 @@ class Run:
 
     @property
     def report_path(self) -> Path:
-        """The stored report."""
         return self.made_dir / "report.json"
 
     @property

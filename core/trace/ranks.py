@@ -393,7 +393,7 @@ def rank_logs(directory: Path, logs: Mapping[Path, str] | None = None) -> RankLo
 
     With `logs`, these files are used instead; `logs` maps each file to its name in messages.
     """
-    names = logs if logs is not None else {path: _name(path, directory) for path in log_files(directory)}
+    names = logs if logs is not None else {path: str(path.relative_to(directory)) for path in log_files(directory)}
     found: dict[int | None, list[Path]] = {}
     without_record: list[Path] = []
     for path in sorted(names, key=first_time, reverse=True):
@@ -476,10 +476,6 @@ def rank_of_folder(path: Path) -> int | None:
     """
     matches = (FOLDER.fullmatch(folder.name) for folder in path.parents)
     return next((int(match[1]) for match in matches if match), None)
-
-
-def _name(path: Path, directory: Path) -> str:
-    return str(path.relative_to(directory))
 
 
 def stored_ranks(trace_dir: Path) -> tuple[int, ...]:

@@ -169,8 +169,8 @@ class CaptureView:
             columns = (
                 *WAY_COLUMNS,
                 Column("result", self._result),
-                Column("time", _time),
-                Column("what it does", _meaning),
+                Column("time", lambda graph: fmt.duration_s(graph.record.seconds) if graph.record else ""),
+                Column("what it does", lambda graph: MEANINGS[graph.way].replace("`", "")),
             )
             yield Table("captures", columns, self.graphs)
             for reason in self.reasons:
@@ -395,14 +395,6 @@ def _own_statements(node: ast.AST) -> Iterator[int]:
 
 def _nodes_by(graph: CaptureGraph) -> Column[tuple[int, dict[str, int]]]:
     return Column(graph.name, lambda row: row[1].get(graph.way, 0), fmt.number)
-
-
-def _time(graph: CaptureGraph) -> str:
-    return fmt.duration_s(graph.record.seconds) if graph.record else ""
-
-
-def _meaning(graph: CaptureGraph) -> str:
-    return MEANINGS[graph.way].replace("`", "")
 
 
 def _value(node: FxNode) -> str:

@@ -12,7 +12,7 @@ from core.analysis.comparison.figures import AT_LEAST, BREAKS, NOT_RECORDED, Tim
 from core.analysis.comparison.kernels import COUNTED, FUSION, SAME_LIBRARY_CALLS, Comparison, KernelPair
 from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import NOT_MEASURABLE, Interval
-from core.base.words import agree, count, duration_s, log_ticks, number, ratio, ratio_tick
+from core.base.words import agree, count, duration_s, log_ticks, number, ratio, ratio_tick, word_list
 from core.job import CompileJob, CompileOptions
 from core.views.blocks import IntervalRow, Intervals
 from core.views.markdown import sentence
@@ -198,10 +198,6 @@ def _guard_words(comparison: RunComparison) -> Iterator[str]:
         yield f"{count(differing, 'guard')} {agree(differing, 'differs', 'differ')}"
 
 
-def _word_list(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
 def _kernel_words(comparison: RunComparison) -> Iterator[str]:
     """Yield how many kernels differ.
 
@@ -226,7 +222,7 @@ def _differing_numbers(comparison: RunComparison) -> Iterator[str]:
     """Yield the names of the figures that differ, in words."""
     names = [figure.name for figure in comparison.figures if figure.differs]
     if names:
-        yield f"{_word_list(names)} {agree(len(names), 'differs', 'differ')}"
+        yield f"{word_list(names)} {agree(len(names), 'differs', 'differ')}"
 
 
 def _differing_inputs(comparison: RunComparison) -> list[str]:
@@ -239,9 +235,9 @@ def _equal_aspects(comparison: RunComparison) -> str:
     unrecorded = [figure for figure in comparison.figures if NOT_RECORDED in (figure.left_told, figure.right_told)]
     names = ["breaks" if figure.name == BREAKS else figure.name for figure in unrecorded]
     equal = [name for name in ("breaks", "graphs", "guards", "kernels") if name not in names]
-    same = f"{_word_list(equal)} {agree(len(equal), 'is', 'are')} the same"
+    same = f"{word_list(equal)} {agree(len(equal), 'is', 'are')} the same"
     if names:
-        same += f", {_word_list(names)} {agree(len(names), 'was', 'were')} not recorded"
+        same += f", {word_list(names)} {agree(len(names), 'was', 'were')} not recorded"
     inputs = _differing_inputs(comparison)
     if inputs:
         return f"{' and '.join(inputs)} {'differs' if inputs == ['source'] else 'differ'}, but {same}"

@@ -463,7 +463,7 @@ def tree_sentence(entries: Sequence[Entry]) -> str:
     if len(groups.large) > NAMED:
         parts.append(f"{fmt.number(total - groups.small)} in {fmt.count(len(groups.large), 'function')}")
     parts += _helper_words(groups)
-    return f"{fmt.count(total, 'compilation')}: {_word_list(parts)}."
+    return f"{fmt.count(total, 'compilation')}: {fmt.word_list(parts)}."
 
 
 def _function_words(name: str, group: Sequence[Entry]) -> list[str]:
@@ -485,7 +485,3 @@ def _helper_words(groups: Share) -> list[str]:
         return [f"{fmt.number(groups.small)} without a graph"]
     empty = f" ({fmt.number(groups.empty)} without a graph)" if groups.empty else ""
     return [f"{fmt.count(groups.small, 'small helper')}{empty}"]
-
-
-def _word_list(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

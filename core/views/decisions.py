@@ -119,7 +119,6 @@ class DecisionsView:
 
     @property
     def table(self) -> Table[OpDecision]:
-        """The decision for each op."""
         return Table("decisions", DECISIONS, self.decisions, link=lambda decision: f"n:{decision.node}")
 
     @property

@@ -330,7 +330,6 @@ class TrialView:
 
     @property
     def outcome(self) -> TrialOutcome:
-        """Outcome of the trial."""
         return self.trial.outcome
 
     @property

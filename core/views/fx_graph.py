@@ -256,7 +256,6 @@ class FxGraphView:
 
     @cached_property
     def nodes(self) -> tuple[FxNode, ...]:
-        """Nodes of the graph."""
         return self.nodes_of(self.graph)
 
     @property

@@ -166,7 +166,6 @@ class GraphView:
         return as_dot(self.model)
 
     def as_json(self) -> bytes:
-        """Return the graph as JSON."""
         return as_json(self.model)
 
     def _label(self, item_id: str) -> str:

@@ -69,7 +69,6 @@ NEUTRAL = re.compile(r"v?\d[\d.]*|python[\d.]*|cp\d+|\d{8}-\d{6}-.+-[0-9a-f]{4}"
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text."""
     return frozenset(text.split())
 
 

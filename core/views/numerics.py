@@ -222,7 +222,6 @@ class NumericsView:
         return validated(replace(job, bits=bits_from_text(typed), measure=False))
 
     def nodes_heading(self, compilation: Compilation | None) -> str:
-        """Return the heading of the nodes of a compilation."""
         return f"Nodes of [{compilation.id}]" if compilation else "Nodes"
 
     def without_nodes(self, compilation: Compilation | None) -> str:

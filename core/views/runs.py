@@ -75,7 +75,6 @@ class ListedRun:
 
     @property
     def pair(self) -> tuple[Run, Status]:
-        """The run with its status."""
         return self.run, self.status
 
     @property

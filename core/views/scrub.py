@@ -352,7 +352,7 @@ def scrubber(
         *reserved,
         *record_words(),
         *_words(" ".join((*GLOSSARY, *GLOSSARY.values()))),
-        *_of_torch(corpus),
+        *_words(" ".join(TORCH_NAME.findall(corpus))),
     }
     found: list[Secret] = []
     if "paths" in wanted:
@@ -454,10 +454,6 @@ def _numbered(secrets: Sequence[Secret], words: Sequence[str]) -> Iterator[Secre
 
 def _words(text: str) -> set[str]:
     return {piece for word in WORD.findall(text) for piece in word.split("_")}
-
-
-def _of_torch(corpus: str) -> set[str]:
-    return _words(" ".join(TORCH_NAME.findall(corpus)))
 
 
 def _of_code(code: str, wanted: set[Kind]) -> Iterator[Secret]:

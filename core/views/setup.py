@@ -183,7 +183,6 @@ class ConfigView:
 
     @staticmethod
     def of(option: ConfigOption) -> ConfigOptionView:
-        """Return the view of one option."""
         return ConfigOptionView(option)
 
     def _count(self, module: ConfigModule) -> int:

@@ -89,7 +89,6 @@ class IssueView:
 
     @property
     def title(self) -> str:
-        """The title of the issue."""
         error = self.report.error if self.report else None
         if error is not None:
             message = one_line(error.message.strip().partition("\n")[0], LONGEST_LINE)

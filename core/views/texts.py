@@ -140,7 +140,6 @@ class LogsView:
 
     @property
     def columns(self) -> tuple[Column[LogMessage], ...]:
-        """Columns of the messages."""
         return (
             Column("compilation", lambda message: f"[{message.compilation}]" if message.compilation else ""),
             Column("name", lambda message: one_line(message.name, LONGEST_NAME), width=120),

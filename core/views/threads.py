@@ -24,7 +24,6 @@ class Thread:
 
     @property
     def comments(self) -> tuple[Comment, ...]:
-        """All comments of the thread."""
         return (self.first, *self.replies)
 
     @property

@@ -157,7 +157,6 @@ class VllmView:
 
     @property
     def columns(self) -> tuple[Column[PiecewiseCompilation], ...]:
-        """Columns of the piecewise compilations."""
         return (
             Column("subgraph", lambda piece: one_line(piece.subgraph, LONGEST_LINE)),
             Column("tokens", tokens, width=120),

@@ -159,7 +159,6 @@ class GraphComparison:
         return tuple(sorted(self._float64.narrowed))
 
     def rows(self) -> tuple[NodeAccuracy, ...]:
-        """Return the accuracy of each node."""
         return tuple(self._found.values())
 
     def compare(self) -> None:

@@ -252,7 +252,6 @@ class OutputFile:
             self._rewrite_tail()
 
     def close(self) -> None:
-        """Close the file."""
         with suppress(OSError):
             self._file.close()
 

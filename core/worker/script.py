@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -278,17 +278,13 @@ def _arguments(frame: FrameType, context: Any) -> dict[str, Any]:
     """
     backend = innermost_backend(context.callback)
     backend = getattr(backend, "compiler_name", backend)
-    if frame.f_code is not _code_of_compile():
+    if frame.f_code is not inspect.unwrap(torch.compile).__code__:
         return {"backend": backend}
     names = inspect.signature(inspect.unwrap(torch.compile)).parameters
     options = {name: frame.f_locals.get(name) for name in names if name != "model"}
     # torch itself sets the mode.
     options["mode"] = None if options.get("mode") == "default" else options.get("mode")
     return {**options, "backend": backend}
-
-
-def _code_of_compile() -> CodeType:
-    return inspect.unwrap(torch.compile).__code__
 
 
 def _name(model: Any) -> str:

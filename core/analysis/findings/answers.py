@@ -367,7 +367,7 @@ def cuda_graphs(facts: RunFacts) -> Iterator[Finding]:
     counters = facts.report.counters
     counted = counters.dynamo.get("inductor", {}).get("cudagraph_skips", 0) if counters else 0
     reasons = {
-        compilation.id: _first_line(compilation.cudagraph_skip)
+        compilation.id: compilation.cudagraph_skip.strip().partition("\n")[0].rstrip(". ")
         for compilation in facts.report.compilations
         if compilation.cudagraph_skip
     }
@@ -389,10 +389,6 @@ def _cuda_graph_advice(facts: RunFacts, reason: str) -> str:
     if facts.job and str(facts.job.get("device", "cpu")).partition(":")[0] != "cuda":
         return NO_CUDA
     return next((advice for mark, advice in SKIPPED.items() if mark in reason), SKIPPED_OTHERWISE)
-
-
-def _first_line(reason: str) -> str:
-    return reason.strip().partition("\n")[0].rstrip(". ")
 
 
 # Part of torch's reason → advice.

@@ -90,7 +90,6 @@ class ChoiceField(FormField):
     shown: Mapping[str, str] = field(default_factory=dict)
 
     def word(self, value: object) -> str:
-        """Return the word for a value."""
         words = (word for word, entry in self.values.items() if type(entry) is type(value) and entry == value)
         return next(words, str(value))
 

@@ -139,7 +139,6 @@ class FairQueue:
         return (next(following[by]) for _, by in self._order)
 
     def add(self, new: Assignment) -> None:
-        """Add an assignment."""
         visitor = self._visitors.setdefault(new.by, _Visitor())
         slot = self._new_slot(visitor)
         insort(self._order, (slot, new.by))

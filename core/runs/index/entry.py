@@ -118,7 +118,7 @@ def _entry(run: Run, times: list[int]) -> IndexedRun:
         "" if job is None else _target(job),
         _open_threads(run),
         bytes_within(run, MOST_FILES),
-        _summary(run, status),
+        None if status.live or status.state == "damaged" else open_summary(run, stored_alone=True),
         tools,
         "" if moved is None else "away" if moved.missing(run) else "here",
         bool(note) or regular(run.path / COMMENTS) is not None,
@@ -178,10 +178,6 @@ def _cut(status: Status) -> Status:
         by=status.by[:MOST_REASON_CHARS],
         fingerprint=status.fingerprint[:MOST_SETTING_CHARS],
     )
-
-
-def _summary(run: Run, status: Status) -> Summary | None:
-    return None if status.live or status.state == "damaged" else open_summary(run, stored_alone=True)
 
 
 def columns(entry: IndexedRun) -> dict[str, Value | None]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from core.analysis.interval import Interval
 from core.base.machine import Environment
-from core.base.words import agree, count, duration_s, number, ratio
+from core.base.words import agree, count, duration_s, number, ratio, word_list
 from core.job import BATCH, CompileJob
 from core.job.arguments import own_call, resized_call, tensor_sizes
 from core.report import How
@@ -69,7 +69,6 @@ def slower(row: SweepRow) -> bool:
 
 
 def speed_fact(row: SweepRow) -> SpeedFact:
-    """Return the speed of a row."""
     return SpeedFact(label(row), row.eager_s, row.compiled_s, row.ratio, row.clear)
 
 
@@ -118,7 +117,7 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     """Return names in a sentence: `a, b and c`; the rest as a count."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {number(len(names) - most)} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return word_list(names)
 
 
 @dataclass(frozen=True, slots=True)

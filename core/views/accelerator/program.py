@@ -309,7 +309,6 @@ class ProgramFileView:
 
     @property
     def data(self) -> bytes:
-        """All bytes of the file."""
         return self.file.at(0, self.file.size)
 
     @property

@@ -77,12 +77,10 @@ class BackendCompilationView:
 
     @property
     def compilation(self) -> Compilation:
-        """The compilation."""
         return self.row.compilation
 
     @property
     def id(self) -> str:
-        """Compile id."""
         return self.compilation.id
 
     @property

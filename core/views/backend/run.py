@@ -207,7 +207,8 @@ def backend_sentence(report: Report) -> str:
     if not names:
         return _no_graph_words(report)
     graphs = sum(len(row.invocations) for row in rows)
-    received = f"{_name_list(names)} received {fmt.count(graphs, 'graph')}"
+    quoted = fmt.word_list([f"`{name}`" for name in names])
+    received = f"{quoted} received {fmt.count(graphs, 'graph')}"
     problems = backend_problems(report)
     if problems and problems[0].execution is None:
         return f"{received}, and {problem_words(problems[0])}."
@@ -251,11 +252,6 @@ def _no_graph_words(report: Report) -> str:
     if backend == INDUCTOR:
         return "The backend was `inductor`."
     return f"`{backend}` received no graph."
-
-
-def _name_list(names: Sequence[str]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def _invocation_count(rows: Sequence[BackendRow]) -> int:

@@ -295,5 +295,4 @@ class Source(Allowance):
         return kernel_colours(self.report)
 
     def nodes(self, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
-        """Return the nodes of a graph of a compilation."""
         return self.side.nodes(compilation, graph)

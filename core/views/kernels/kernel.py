@@ -292,7 +292,6 @@ class KernelView:
 
     @staticmethod
     def rung_title(name: str) -> str:
-        """Return the title of a rung."""
         return RUNGS.get(name, name)
 
     @staticmethod

@@ -359,18 +359,6 @@ def _threads(facts: CppFacts) -> str:
     return f"{fmt.count(facts.parallel_loops, 'loop')}{threads}"
 
 
-def _modules(row: LedgerRow) -> str:
-    return fmt.first_of([module.path for module in row.modules], 1)
-
-
-def _lines(row: LedgerRow) -> str:
-    return fmt.first_of([str(frame.line) for frame in _code_frames(row.frames)], 1)
-
-
-def _flop_source(row: LedgerRow) -> str:
-    return "estimated" if row.flops_estimated else "torch" if row.flops else ""
-
-
 def _half_iqr_s(row: LedgerRow) -> float | None:
     return (row.quartiles_s[1] - row.quartiles_s[0]) / 2 if row.quartiles_s else None
 
@@ -423,8 +411,8 @@ LEDGER: tuple[Column[LedgerRow], ...] = (
     Column("bandwidth", lambda row: row.bandwidth_bytes_s if row.measured else None, fmt.per_second, optional=True),
     Column("FLOP/s", lambda row: row.flops_s if row.measured else None, _flop_rate, optional=True),
     Column("ops", lambda row: ", ".join(row.ops[:MOST_OPS])),
-    Column("module", _modules, optional=True),
-    Column("line", _lines, optional=True),
+    Column("module", lambda row: fmt.first_of([module.path for module in row.modules], 1), optional=True),
+    Column("line", lambda row: fmt.first_of([str(frame.line) for frame in _code_frames(row.frames)], 1), optional=True),
     Column("read", lambda row: row.bytes_read, fmt.bytes_),
     Column("written", lambda row: row.bytes_written, fmt.bytes_),
     Column(
@@ -436,7 +424,7 @@ LEDGER: tuple[Column[LedgerRow], ...] = (
     Column("FLOP", lambda row: row.flops, fmt.amount, optional=True),
     Column(
         "FLOP source",
-        _flop_source,
+        lambda row: "estimated" if row.flops_estimated else "torch" if row.flops else "",
         help="torch: counted by torch; estimated: one FLOP per op and iteration",
         optional=True,
     ),

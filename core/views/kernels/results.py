@@ -12,7 +12,7 @@ from core.code.cpp import Loop
 from core.code.diff import without_locations
 from core.code.stages import Resources
 from core.code.torch_source import stage_landmark
-from core.report import Autotuning, Choice
+from core.report import Autotuning
 from core.runs.tools.tasks import (
     Answer,
     AssemblyAnswer,
@@ -191,7 +191,7 @@ def _passes(answer: PassesAnswer, name: str, picks: Picks) -> Iterator[PageBlock
 
 
 def _configs(answer: ConfigsAnswer, autotuning: Autotuning | None) -> Iterator[PageBlock]:
-    times = _times(autotuning)
+    times = {choice.name: choice for choice in autotuning.choices} if autotuning else {}
     timed = "times are those of the run's autotuning" if times else "not timed: the device is not present"
     count = fmt.count(len(answer.configs), "config")
     yield from paragraph(f"{count} for {prose(short(answer.target))}; {timed}.", "quiet")
@@ -204,10 +204,6 @@ def _configs(answer: ConfigsAnswer, autotuning: Autotuning | None) -> Iterator[P
         Column("problem", lambda row: row[1].problem),
     )
     yield Table("configs", columns, tuple(enumerate(answer.configs)))
-
-
-def _times(autotuning: Autotuning | None) -> dict[str, Choice]:
-    return {choice.name: choice for choice in autotuning.choices} if autotuning else {}
 
 
 def _assembly(answer: AssemblyAnswer) -> Iterator[PageBlock]:

@@ -314,7 +314,6 @@ class SweepView:
 
     @property
     def call_cells(self) -> list[CellView]:
-        """Cells with calls."""
         return [cell for cell in self.cells if cell.row.calls]
 
     @property

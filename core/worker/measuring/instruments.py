@@ -46,7 +46,6 @@ class WallClock:
         self._clock = clock
 
     def seconds(self, call: Callable[[], Any], calls: int) -> float:
-        """Return seconds per call."""
         synchronize(self._device)
         start = self._clock()
         for _ in range(calls):
@@ -65,7 +64,6 @@ class EventClock:
         self.name = EVENTS if self._flushed is not None else EVENTS_ALONE
 
     def seconds(self, call: Callable[[], Any], calls: int) -> float:
-        """Return seconds per call."""
         stream = self._module.current_stream(self._device)
         events = [[self._module.Event(enable_timing=True) for _ in range(2)] for _ in range(calls)]
         synchronize(self._device)

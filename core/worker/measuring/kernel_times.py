@@ -194,7 +194,7 @@ def _measured(call: Call, steady_s: float, device: str, most_s: float) -> tuple[
     budget_s = min(most_s, max(BUDGET_S, min(MANY_CALLS * steady_s, ENOUGH_S), SLOW_CALLS * steady_s))
     end = time.perf_counter() + budget_s
     every = [Times(wrapper) for wrapper in wrappers()]
-    repeats = _repeats(0.15 * budget_s, steady_s)
+    repeats = max(1, min(30, int((0.15 * budget_s) / max(steady_s, 1e-6))))
     _in_place(every, call, repeats, device)
     used = [times for times in every if times.calls]
     if not used:
@@ -211,10 +211,6 @@ def _measured(call: Call, steady_s: float, device: str, most_s: float) -> tuple[
     if is_time():
         _alone(used, call, end - time.perf_counter() - steady_s)
     return call_s, used
-
-
-def _repeats(budget_s: float, steady_s: float) -> int:
-    return max(1, min(30, int(budget_s / max(steady_s, 1e-6))))
 
 
 def _back_to_back(call: Call, repeats: int, device: str) -> list[float]:

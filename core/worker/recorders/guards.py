@@ -169,7 +169,6 @@ class FilterEntry:
 
     @property
     def value(self) -> Any:
-        """Return the guarded value."""
         return self.look_up(self.name)
 
 

@@ -140,7 +140,7 @@ def arena_chart(program: programs.ProgramView, on: Theme) -> go.Figure:
     """Draw the temporaries as rectangles from their first to their last instruction, at their offsets."""
     drawn = [(rectangle.buffer, rectangle.base) for rectangle in program.arena]
     high = max((base + buffer.bytes for buffer, base in drawn), default=0)
-    factor, unit = _unit(high)
+    factor, unit = next(((scale, unit) for scale, unit in UNITS if high >= scale), UNITS[-1])
     figure = go.Figure()
     figure.add_bar(
         x=[(buffer.first + buffer.last) / 2 for buffer, _ in drawn],
@@ -195,10 +195,6 @@ def _ticks(program: programs.ProgramView) -> dict[str, object]:
     shown = range(0, count, max(1, -(-count // MOST_NAMED)))
     labels = [html.escape(program.instruction_label(index)) for index in shown]
     return {"tickvals": list(shown), "ticktext": labels, "tickangle": 45}
-
-
-def _unit(most: float) -> tuple[float, str]:
-    return next(((scale, unit) for scale, unit in UNITS if most >= scale), UNITS[-1])
 
 
 def stages_chart(stages: Mapping[str, float], on: Theme) -> go.Figure:

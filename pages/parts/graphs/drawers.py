@@ -34,7 +34,6 @@ def tabs(fx: FxGraphView) -> list[str]:
 
 
 def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> None:
-    """Draw one tab of the drawer."""
     if tab == TEXT:
         _text(view, fx)
         return
