@@ -8,6 +8,8 @@ from core.views import passes as views
 from pages.parts.code import open_button, title_row
 from pages.parts.graphs.drawers import STEPS, film
 from pages.parts.graphs.drawn import passes_of
+from pages.parts.run.submit import job_on_device
+from pages.parts.sweep.sweeps import with_search
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
@@ -30,7 +32,8 @@ with title_row() as title:
         help="The graph to show, with the number of steps that changed it.",
     )
     passes = chapters[chapter or next(iter(chapters))]
-    open_button(STEPS, "Steps", ":material/format_list_numbered:")
+    steps = partial(open_button, STEPS, "Steps", ":material/format_list_numbered:")
+    with_search(steps, job_on_device(view), "rewrites", "Time each pass")
     with downloads():
         json_twin(f"{view.compilation.id}-{passes.id}", passes.segment.frames, key="film")
 url.write(url.CHAPTER)

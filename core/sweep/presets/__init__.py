@@ -24,6 +24,7 @@ from core.sweep.presets.preset import (
     Question,
     reason,
 )
+from core.sweep.presets.rewrites import REWRITES
 from core.sweep.presets.sizes import BATCH_SIZE, SHAPES
 
 __all__ = [
@@ -50,7 +51,7 @@ PRESETS = {
     preset.name: preset
     for preset in (
         *(BACKENDS, MODES_PRESET, SHAPES, BATCH_SIZE, CALLS, STANCES_PRESET),
-        *(FASTER, SOONER, SMALLER, MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
+        *(FASTER, SOONER, SMALLER, REWRITES, MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
     )
 }
 OF_FIELD = {field: preset for preset in PRESETS.values() for field in preset.fields}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.analysis.repairs.offers import applied_diff
 from core.analysis.repairs.settings import compiles_itself, steps_of
+from core.base.errors import JobError
 from core.base.machine import Environment
 from core.job import CompileJob
-from core.job.prepared import model_code
+from core.job.prepared import model_code, prepared
 from core.sweep.model import DYNAMO, OPTIONS, REPAIR, VARIANT, FieldValue, applied
 
 Goal = Literal["call", "first-call", "memory"]
-PREFIXES = {"inductor": OPTIONS, "dynamo": DYNAMO}
+INDUCTOR = "inductor"
+PREFIXES = {INDUCTOR: OPTIONS, "dynamo": DYNAMO}
 
 # Settings of a goal's runs: what each of them measures.
 MEASURED: Mapping[Goal, Mapping[str, FieldValue]] = {
@@ -86,6 +88,19 @@ CHANGES: Mapping[str, TriedChange] = {
     "memory planning": TriedChange({"options.memory_planning": True}, goals=("memory",)),
     "small fusions": TriedChange({"options.max_fusion_size": 8}, goals=("memory", "first-call")),
 }
+
+
+def plain_job(goal: Goal, base: CompileJob) -> CompileJob:
+    """Return the job that all cells of a search share: no target, no rival; raises JobError."""
+    if base.model.is_script:
+        raise JobError("model", "the calls of a script are not timed: name its model, as FILE.py:NAME")
+    if base.compile.backend != INDUCTOR:
+        raise JobError("backend", f"only settings of {INDUCTOR} are known, none of `{base.compile.backend}`")
+    settled, _ = prepared(replace(base, target="", rival=None, profile=False, bisect=False))
+    plain = settled.leaving_to_file()
+    for field, value in MEASURED[goal].items():
+        plain = applied(plain, field, value)
+    return plain
 
 
 def changes_for(

@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
-from core.analysis.interval import Interval
-from core.base.errors import JobError
+from core.analysis.interval import RELEVANT, Interval
 from core.base.machine import Environment
-from core.base.words import bytes_, duration_s, number
+from core.base.words import agree, bytes_, duration_s, number
 from core.job import CompileJob
-from core.job.prepared import prepared
 from core.job.text import compile_options_as_text
 from core.sweep.model import REPAIR, RIVAL, VARIANT, Axis, AxisValue, FieldValue, Sweep, applied
 from core.sweep.presets.changes import (
     COMPILED,
     COSTS,
-    MEASURED,
     Goal,
     changes_for,
     code_of,
     in_file,
     is_everywhere,
     lowers_precision,
+    plain_job,
 )
 from core.sweep.presets.preset import (
     WAITS,
@@ -48,7 +45,6 @@ from core.sweep.presets.preset import (
 from core.sweep.presets.race import LOOKS, UNCHANGED, Finish, Heat, Race, equal_code, heat_of, unchanged
 from core.sweep.store import SweepRow
 
-INDUCTOR = "inductor"
 Fields = dict[str, FieldValue]
 NAMES: Mapping[Goal, str] = {"call": "a call", "first-call": "the first call", "memory": "the peak memory"}
 GAINS: Mapping[Goal, str] = {"call": "faster", "first-call": "faster", "memory": "smaller"}
@@ -63,14 +59,7 @@ SAME = ("same", "other strides")
 
 def search_plan(goal: Goal, base: CompileJob, environment: Environment, allows_precision: bool = False) -> Plan:
     """Return a plan with the unchanged job, and a cell for each change alone; raises JobError."""
-    if base.model.is_script:
-        raise JobError("model", "the calls of a script are not timed: name its model, as FILE.py:NAME")
-    if base.compile.backend != INDUCTOR:
-        raise JobError("backend", f"only settings of {INDUCTOR} are known, none of `{base.compile.backend}`")
-    settled, _ = prepared(replace(base, target="", rival=None, profile=False, bisect=False))
-    plain = settled.leaving_to_file()
-    for field, value in MEASURED[goal].items():
-        plain = applied(plain, field, value)
+    plain = plain_job(goal, base)
     first = unchanged(goal == "call")
     changes = changes_for(plain, environment, goal, allows_precision)
     fields = tuple(_fields_of(goal, plain, heat, changes) for heat in (first, *(Heat((name,)) for name in changes)))
@@ -99,7 +88,7 @@ def race_of(goal: Goal, question: Question) -> Race:
     """Return the race so far, from the rows of the sweep."""
     sweep, by_heat = question.sweep, {heat_of(row.at[0]): row for row in question.rows if row.settled}
     first, changes = by_heat.get(unchanged(goal == "call")), _changes_of(sweep)
-    finished = {heat: _finish(goal, heat, row, first, changes) for heat, row in by_heat.items()}
+    finished = {heat: finish_of(goal, heat, row, first, changes) for heat, row in by_heat.items()}
     return Race(tuple(changes), finished, goal == "call", sweep.budget_s)
 
 
@@ -114,7 +103,7 @@ def _changes_of(sweep: Sweep) -> dict[str, Fields]:
     }
 
 
-def _finish(goal: Goal, heat: Heat, row: SweepRow, first: SweepRow | None, changes: Mapping[str, Fields]) -> Finish:
+def finish_of(goal: Goal, heat: Heat, row: SweepRow, first: SweepRow | None, changes: Mapping[str, Fields]) -> Finish:
     value = row.compiled_quartiles_s[0] if heat.stage == "pair" and row.compiled_quartiles_s else _value(goal, row)
     beside = goal == "call" and not _is_apart(heat, changes)
     gain = row.against if beside else _gain(goal, first, row) if heat.stage != "pair" else None
@@ -230,7 +219,7 @@ def _sentence(goal: Goal, question: Question, race: Race, recipe: RecipeFact | N
 
 
 def _notes(goal: Goal, question: Question, race: Race, recipe: RecipeFact | None) -> tuple[str, ...]:
-    """Return what the recipe costs, and the candidates that did not hold."""
+    """Return what the recipe costs, and the candidates that are not proven."""
     notes = []
     if recipe is not None:
         before_s, after_s = recipe.first_call_s
@@ -250,7 +239,9 @@ def _notes(goal: Goal, question: Question, race: Race, recipe: RecipeFact | None
     for changes in race.candidates():
         gain = race.pairs(changes)
         if gain is not None and race.proof(changes) is None:
-            notes.append(f"{listed(changes)} did not hold in pairs of fresh processes: {interval_words(gain)}.")
+            is_open = gain.high >= RELEVANT
+            outcome = f"{agree(len(changes), 'is', 'are')} not proven" if is_open else "did not hold"
+            notes.append(f"{listed(changes)} {outcome} in pairs of fresh processes: {interval_words(gain)}.")
     return tuple(notes)
 
 

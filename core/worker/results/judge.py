@@ -18,7 +18,6 @@ from core.job import CompileJob
 from core.report import Difference
 from core.worker.load import Generators, ModelCopy, first_line
 from core.worker.results.compare import Precision, compare_leaf
-from core.worker.results.draws import Draws, RecordDraws, RepeatDraws
 from core.worker.results.named import Leaves
 from core.worker.results.verdict import (
     Noise,
@@ -29,7 +28,7 @@ from core.worker.results.verdict import (
     refused_by_torch,
     without_reference,
 )
-from core.worker.results.wide import InFloat64
+from core.worker.results.wide import Draws, InFloat64, RecordDraws, RepeatDraws
 
 # Measurements of the rounding noise: one alone may be near zero by luck.
 SAMPLES = 3

@@ -6,9 +6,8 @@ import torch.nn.functional as F
 
 from core.base.errors import JobError
 from core.worker.load import seed
-from core.worker.results import draws
-from core.worker.results.draws import Draws, RecordDraws, RepeatDraws
-from core.worker.results.wide import InFloat64, as_written
+from core.worker.results import wide
+from core.worker.results.wide import Draws, InFloat64, RecordDraws, RepeatDraws, as_written
 
 X = torch.rand(5, 7)
 DRAWING = {
@@ -69,6 +68,6 @@ def test_draws_in_another_order_or_without_room_are_refused(monkeypatch: pytest.
     for other in (lambda: torch.rand(3), lambda: torch.randn(2), lambda: (torch.rand(2), torch.rand(2))):
         with pytest.raises(JobError, match="in another order"), RepeatDraws(kept):
             other()
-    monkeypatch.setattr(draws, "MOST_BYTES", 8)
+    monkeypatch.setattr(wide, "MOST_BYTES", 8)
     with pytest.raises(JobError, match="too many random numbers"), RecordDraws(Draws(), "cpu"):
         torch.rand(3)
