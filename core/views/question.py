@@ -15,17 +15,20 @@ from core.analysis.dynamo.failures import frame_names
 from core.analysis.work import heaviest
 from core.base import words as fmt
 from core.base.errors import CompileboardError
-from core.graph.fx import meta_text, source_path
+from core.graph.fx import source_path
 from core.graph.model import Group, launch_title
-from core.report import Compilation, Direction, FxGraph, FxNode, GraphBreak, Place, Report
+from core.report import Compilation, Direction, FxGraph, FxNode, Place, Report
 from core.views.blocks import Column, Heading, PageBlock, Table, Title, paragraph, spans
 from core.views.fusion import FusionView, fusion_schedules
 from core.views.kernels.ledger import LEDGER, KernelsView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+from core.views.overview import OverviewView
 from core.views.selection import SelectedOp
+from core.views.texts import SourceView
 
 MOST_SIMILAR = 3  #: similar names that are offered for an unknown one
 MOST_ROWS = 5  #: rows of a table of costs in an answer
+MOST_NODES = 12  #: nodes that a row of an answer names
 MOST_AROUND = 6  #: launches around a kernel that an answer explains
 ALONE = "- Nothing around it could be fused: no launch writes its inputs or reads its results, and none was refused."
 LINE = re.compile(r"(?:\blines?\W*|\.py:|\bat\s+|\bL)(\d+)\b", re.IGNORECASE)
@@ -43,6 +46,8 @@ FILLER = re.compile(
 )
 OF_COST = ("kernel", "time", "share", "of roofline", "excess time", "traffic", "calls", "generated name")
 Made = TypeVar("Made")
+# A scheduled graph, and a node after fusion of it.
+NodePlace = tuple[FusionView, str]
 
 
 class UnknownNameError(CompileboardError):
@@ -83,6 +88,16 @@ class RunQuestion:
         return self.side.report
 
     @cached_property
+    def overview(self) -> OverviewView:
+        """The findings and failures of the run."""
+        return OverviewView(self.report, "", self.source.text(), self.side.trials.proofs)
+
+    @cached_property
+    def source(self) -> SourceView:
+        """The recorded files."""
+        return SourceView(self.report, self.side.text)
+
+    @cached_property
     def path(self) -> str:
         """Path of the file with the line: the recorded file of that name, by default the model's."""
         frames = [each.frame for each in self.report.compilations]
@@ -93,10 +108,6 @@ class RunQuestion:
     def is_on(self, *places: Place | None) -> bool:
         """Return True if one of the places is the question's line."""
         return any(place is not None and (place.file, place.line) == (self.path, self.line) for place in places)
-
-    def is_of(self, graph_break: GraphBreak) -> bool:
-        """Return True if a graph break is at the line or reached from there, or if there is no line."""
-        return self.line is None or self.is_on(graph_break.place, *graph_break.stack)
 
     def named(self, known: Mapping[str, Made], what: str) -> list[Made]:
         """Return the values of the words that are names; raises UnknownNameError for a word that may be one."""
@@ -126,36 +137,35 @@ class RunQuestion:
             if schedule.direction in self.words or not {*DIRECTIONS} & {*self.words}
         )
 
-    def spots(self, least: int) -> list[Spot]:
-        """Return the ops, scheduler nodes and kernels that the question names.
+    def places(self, least: int) -> list[tuple[str, list[NodePlace]]]:
+        """Return the ops, scheduler nodes and kernels that the question names, with their places.
 
         Raises UnknownNameError for a word that may be one, and for any unknown word if fewer than `least` are known.
         """
         words = (word for word in self.words if word not in DIRECTIONS and self.report.compilation(word) is None)
-        named = {word: self._nodes_of(word) for word in words}
-        spots = [Spot(word, nodes) for word, nodes in named.items() if any(nodes)]
-        for word, nodes in named.items():
-            if not any(nodes) and not (len(spots) >= least and PLAIN.fullmatch(word)):
+        named = [(word, self._places_of(word)) for word in words]
+        known = [(word, places) for word, places in named if places]
+        for word, places in named:
+            if not places and not (len(known) >= least and PLAIN.fullmatch(word)):
                 raise unknown(word, self._op_names(), "op, scheduler node or kernel")
-        return spots
+        return known
 
     def _op_names(self) -> Iterator[str]:
         for view in self.fusions:
             yield from (kernel.name for kernel in view.compilation.kernels)
             yield from (name for node in view.schedule.after for name in (*node.origins, *node.nodes))
 
-    def _nodes_of(self, name: str) -> list[tuple[str, ...]]:
-        nodes = [nodes_of(view, name) for view in self.fusions]
-        return nodes if any(nodes) else [self._later(view, name) for view in self.fusions]
-
-    def _later(self, view: FusionView, name: str) -> tuple[str, ...]:
-        """Return the nodes after fusion of a node of an earlier graph than the lowered one."""
-        found = SelectedOp.find(self.side, view.compilation, f"n:{name}", "")
-        lowered = found.op.lowered.get(view.schedule.direction, ()) if found is not None else ()
-        return tuple(dict.fromkeys(node for each in lowered for node in nodes_of(view, each)))
+    def _places_of(self, name: str) -> list[NodePlace]:
+        """Return the places of a name; of an FX node of an earlier graph, those of the lowered nodes."""
+        exact = [(view, node) for view in self.fusions for node in nodes_of(view, name)]
+        for view in () if exact else self.fusions:
+            found = SelectedOp.find(self.side, view.compilation, f"n:{name}", "")
+            lowered = found.op.lowered.get(view.schedule.direction, ()) if found is not None else ()
+            exact += [(view, node) for each in lowered for node in nodes_of(view, each)]
+        return exact
 
     def op_rows(self, compilation: Compilation, is_shown: Callable[[FxGraph, FxNode], bool]) -> list[OpRow]:
-        """Return the shown calls of a compilation's lowered graphs; without those, of its last graph."""
+        """Return the shown calls of the lowered graphs, otherwise of the last graph, by launch and line."""
         shown = [
             (graph, node)
             for graph in compilation.lowered_graphs or compilation.last_graphs[-1:]
@@ -166,20 +176,12 @@ class RunQuestion:
         for view in self.fusions if shown else ():
             for name, group in launches_of(view) if view.compilation is compilation else ():
                 launched.setdefault((view.graph_id, name), []).append(launch_title(group.label, group.badge))
-        titles = (f"[{compilation.id}] {graph.direction}".strip() for graph, _ in shown)
-        rows = zip(titles, shown, strict=True)
-        return [OpRow(at, node, " and ".join(launched.get((graph.id, node.name), ()))) for at, (graph, node) in rows]
-
-
-class Spot(NamedTuple):
-    """A name in a question, with its nodes after fusion in each of the question's graphs."""
-
-    name: str
-    nodes: list[tuple[str, ...]]
-
-    def first(self, fusions: Iterable[FusionView]) -> tuple[FusionView, str]:
-        """Return the first graph that has the name, and its first node there."""
-        return next((view, nodes[0]) for view, nodes in zip(fusions, self.nodes, strict=True) if nodes)
+        rows: dict[tuple[str, str, str, str, str], list[str]] = {}
+        for graph, node in shown:
+            launch, line = " and ".join(launched.get((graph.id, node.name), ())), node.source and node.source.short
+            at = (launch, line or "", node.code, node.module, f"[{compilation.id}] {graph.direction}".strip())
+            rows.setdefault(at, []).append(node.name)
+        return [OpRow(names, *at) for at, names in rows.items()]
 
 
 def launches_of(view: FusionView) -> Iterator[tuple[str, Group]]:
@@ -198,48 +200,46 @@ def nodes_of(view: FusionView, name: str) -> tuple[str, ...]:
 
 
 class OpRow(NamedTuple):
-    """A node of a graph, and its launch; the launch is empty for a view, and without kernels."""
+    """Nodes of a line in one launch; the launch is empty for views, and without kernels."""
 
-    graph: str
-    node: FxNode
+    nodes: list[str]
     launch: str
+    line: str
+    code: str
+    module: str
+    graph: str
 
 
 # Columns of the kernel ledger and of nodes that an answer has.
 COSTS = tuple(column for column in LEDGER if column.name in OF_COST)
 OPS: tuple[Column[OpRow], ...] = (
-    Column("node", lambda row: one_line(row.node.name, LONGEST_NAME)),
-    Column("op", lambda row: one_line(row.node.target.removeprefix("torch.ops."), LONGEST_NAME)),
-    Column("result", lambda row: meta_text(row.node.meta)),
     Column("launch", lambda row: one_line(row.launch, LONGEST_NAME), optional=True),
-    Column("line", lambda row: row.node.source.short if row.node.source else "", optional=True),
-    Column("code", lambda row: one_line(row.node.code, LONGEST_NAME), optional=True),
-    Column("module", lambda row: one_line(row.node.module, LONGEST_NAME), optional=True),
+    Column("nodes", lambda row: one_line(fmt.first_of(row.nodes, MOST_NODES), LONGEST_LINE)),
+    Column("line", lambda row: row.line, optional=True),
+    Column("code", lambda row: one_line(row.code, LONGEST_NAME), optional=True),
+    Column("module", lambda row: one_line(row.module, LONGEST_NAME), optional=True),
     Column("graph", lambda row: row.graph),
 )
 
 
-def pair_blocks(question: RunQuestion, left: Spot, right: Spot) -> Iterator[PageBlock]:
+def pair_blocks(what: str, left: list[NodePlace], right: list[NodePlace]) -> Iterator[PageBlock]:
     """Yield why two nodes or kernels are not fused: torch's reason, or that they are in different graphs."""
-    what = f"{code(left.name)} and {code(right.name)}"
-    both = next((each for each in zip(question.fusions, left.nodes, right.nodes, strict=True) if all(each[1:])), None)
-    if both is None:
-        graphs = " and ".join(_graph_words(spot.first(question.fusions)[0]) for spot in (left, right))
-        yield Title(spans(f"{what} are in different graphs: {graphs}"))
+    pairs = [(view, first, second) for view, first in left for other, second in right if other is view]
+    if not pairs:
+        yield Title(
+            spans(f"{what} are in different graphs: {' and '.join(_graph_words(at[0][0]) for at in (left, right))}")
+        )
         yield from paragraph("Inductor schedules each graph by itself, and fuses nothing across graphs.")
         return
-    view, firsts, seconds = both
-    fused = next((name for name in firsts if name in seconds), "")
-    if fused:
-        yield Title(spans(f"{what} are fused, in {_graph_words(view)}"))
-        yield from paragraph(plain(view.node_titles[fused]))
-        return
-    pair = max(product(firsts, seconds), key=lambda pair: bool((refusal := view.refusal(*pair)) and refusal.recorded))
-    yield Title(spans(f"{what} are not fused, in {_graph_words(view)}"))
-    yield from paragraph("\n".join(f"- {plain(view.node_titles[name])}" for name in pair), "quiet")
-    yield from paragraph("\n".join(f"- {line}" for line in _reasons(view, *pair)))
-    refusal = view.refusal(*pair)
-    yield from paragraph(refusal.shared if refusal is not None and refusal.recorded else "", "quiet")
+    refusals = [view.refusal(first, second) for view, first, second in pairs]
+    weights = [2 if refusal is None else int(bool(refusal.recorded)) for refusal in refusals]
+    place = weights.index(max(weights))
+    refusal, (view, first, second) = refusals[place], pairs[place]
+    yield Title(spans(f"{what} are {'not ' * (refusal is not None)}fused, in {_graph_words(view)}"))
+    yield from paragraph("\n".join(f"- {plain(view.node_titles[name])}" for name in dict.fromkeys((first, second))))
+    if refusal is not None:
+        yield from paragraph("\n".join(f"- {line}" for line in _reasons(view, first, second)))
+        yield from paragraph(refusal.shared if refusal.recorded else "", "quiet")
 
 
 def _reasons(view: FusionView, left: str, right: str) -> list[str]:
@@ -261,8 +261,8 @@ def kernel_blocks(question: RunQuestion) -> Iterator[PageBlock]:
     numbered = [(view, group) for view in question.fusions for group in view.picture.model.groups if group.badge]
     kernels = {group.badge: (view, group) for view, group in reversed(numbered)}
     number = str(question.number if question.number is not None else 1)
-    if spots := question.spots(1):
-        view, node = spots[0].first(question.fusions)
+    if named := question.places(1):
+        view, node = named[0][1][0]
         group = next(group for group in view.picture.model.groups if group.id in view.hulls(node))
     elif number in kernels:
         view, group = kernels[number]
@@ -274,7 +274,7 @@ def kernel_blocks(question: RunQuestion) -> Iterator[PageBlock]:
     ledger = KernelsView.load(question.report, view.compilation, question.side.text).rows
     yield Table("kernel launches", COSTS, [row for row in ledger if row.kernel in own][:MOST_ROWS])
     rows = question.op_rows(view.compilation, lambda graph, node: graph.id == view.graph_id and node.name in ops)
-    yield Table("ops", tuple(column for column in OPS if column.name not in ("launch", "graph")), rows)
+    yield Table("ops", OPS[1:-1], rows)
     yield Heading("Why it does not take in the launches around it")
     yield from paragraph("\n".join(_around(view, own)))
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from core.analysis.comparison.matching import RunSide
 from core.analysis.dynamo.failures import failed_phase
 from core.analysis.dynamo.recompiles import guard_rows
-from core.analysis.numerics import ResultStanding, bisection_words, cure_words
+from core.analysis.numerics import bisection_words, cure_words
+from core.analysis.repairs.trials import recompile_subject
 from core.analysis.results import compared_words, results
 from core.analysis.verdict import verdict
 from core.analysis.work import heaviest, newest_compilations, uncompiled_calls
 from core.base import words as fmt
-from core.report import GraphBreak
 from core.views.blocks import (
     Block,
     Fold,
@@ -36,7 +36,6 @@ from core.views.guards import GUARD_COLUMNS
 from core.views.kernels.ledger import KernelsView
 from core.views.markdown import code, plain, prose
 from core.views.numerics import NumericsView, result_blocks
-from core.views.overview import OverviewView
 from core.views.question import (
     COSTS,
     MOST_ROWS,
@@ -48,7 +47,6 @@ from core.views.question import (
 )
 from core.views.recompiles import RECOMPILE_COLUMNS, RecompilesView
 from core.views.speedup import SpeedupView
-from core.views.texts import SourceView
 from core.views.verdict import error_title, sentence, title, uncompiled_words
 
 __all__ = ["FORMS", "Form", "RunAnswer", "why"]
@@ -60,16 +58,15 @@ ASK = "Ask one of these questions, with names and numbers of the run"
 SKIPPED = r"skip\w*|eagerly|not compiled|uncompiled|fail\w*|errors?|crash\w*"
 WRONG = r"wrong\w*|differ\w*|incorrect\w*|nan|numbers?|numerics?|outputs?|results?"
 SLOW = r"slow\w*|fast\w*|speed\w*|long\w*|times?|costs?|expensive"
+# Rules of the findings about the causes of recompiles, and about frames without compiled code.
+CAUSES, OF_FRAMES = "recompiles", "not compiled"
 MEASURE = "`python -m core measure RUN` times a run's calls and kernels."
 WITHOUT_OP = "Dynamo traces Python without tensors into no op, and torch names one line for each op, guard and break."
 
 
 @dataclass(frozen=True, slots=True)
 class RunAnswer:
-    """The blocks of an answer; `form` is the example of the question's form.
-
-    `form` is empty without an answer: the blocks then list the forms, or the names that the run has.
-    """
+    """The blocks of an answer; `form` is the example of its form, empty if they list forms or names."""
 
     form: str
     blocks: tuple[Block, ...]
@@ -89,13 +86,14 @@ def why(side: RunSide, question: str) -> RunAnswer:
 
 def _breaks(question: RunQuestion) -> Iterator[Block]:
     """Yield a graph break in full; of several the most expensive, and the place of each other."""
-    view = GraphBreaksView(question.report, SourceView(question.report, question.side.text).text)
+    view = GraphBreaksView(question.report, question.source.text)
     inside = {frame.name: frame.name for cost in view.costs for frame in cost.graph_break.stack}
     names = {*question.named(inside, "graph break in the function")}
     chosen = {
         number: cost
         for number, cost in enumerate(view.costs, 1)
-        if question.number in (None, number) and question.is_of(cost.graph_break)
+        if question.number in (None, number)
+        if question.line is None or question.is_on(cost.graph_break.place, *cost.graph_break.stack)
         if names <= {frame.name for frame in cost.graph_break.stack}
     }
     if view.costs and not chosen:
@@ -103,16 +101,12 @@ def _breaks(question: RunQuestion) -> Iterator[Block]:
         raise UnknownNameError(f"No graph break fits. The breaks are {plain(fmt.first_of(known, MOST_NAMED))}.")
     for place, (number, cost) in enumerate(chosen.items()):
         blocks = view.card(number, cost, FixesView.of_side(question.side)).blocks
-        yield from blocks[:2] if place else (each for each in blocks if not _is_entry(each, cost.graph_break))
+        entry = cost.graph_break.registry_id or "none"  # Of torch's registry, it repeats the reason.
+        short = (each for each in blocks if not (isinstance(each, Fold) and words(each.title).startswith(entry)))
+        yield from blocks[:2] if place else short
     if not chosen:
         yield from _failures(question)
     yield from paragraph(view.record_note, "quiet")
-
-
-def _is_entry(block: Block, graph_break: GraphBreak) -> bool:
-    """Return True for torch's registry entry of all breaks of this kind, which repeats the reason."""
-    name = graph_break.registry_id
-    return bool(name) and isinstance(block, Fold) and words(block.title).startswith(name)
 
 
 def _recompiles(question: RunQuestion) -> Iterator[PageBlock]:
@@ -134,33 +128,45 @@ def _recompiles(question: RunQuestion) -> Iterator[PageBlock]:
     for node in sorted(shown, key=lambda node: (node.edge is None, -(node.seconds or 0.0)))[:1]:
         yield from view.details(node)
         if reason := view.newest.get(node.compilation.id):
+            cause, found = recompile_subject(reason), question.overview.findings
+            same = ((view.newest.get(each.finding.compilation), each) for each in found if each.finding.rule == CAUSES)
+            advice = (each.advice for other, each in same if other is not None and recompile_subject(other) == cause)
+            yield from paragraph(next(advice, ""))
             yield from offer(fixes.of_recompile(reason), f"recompile-{node.compilation.id}")
 
 
 def _fusion(question: RunQuestion) -> Iterator[PageBlock]:
     """Yield why two nodes or kernels are not one kernel; without names, all refused pairs of a graph."""
-    spots = question.spots(2)
-    if len(spots) > 1:
-        yield from pair_blocks(question, *spots[:2])
-    elif spots or not question.fusions:
+    named = question.places(2)
+    if len(named) > 1:
+        (left, places), (right, others) = named[:2]
+        yield from pair_blocks(f"{code(left)} and {code(right)}", places, others)
+    elif named or not question.fusions:
         yield from kernel_blocks(question)
     else:
         yield from paragraph(question.fusions[0].refusal_counts)
         yield question.fusions[0].refusals
 
 
+def _errors(question: RunQuestion) -> Iterator[PageBlock]:
+    """Yield the findings of errors, wrong results and frames without compiled code."""
+    found = ((each, each.finding) for each in question.overview.findings)
+    errors = [each for each, finding in found if finding.weight == "wrong" or OF_FRAMES in finding.rule]
+    for each in errors[:MOST_SHOWN]:
+        yield from each.blocks
+
+
 def _failures(question: RunQuestion) -> Iterator[PageBlock]:
     """Yield the error of a run, the failed compilations, and the frames and calls that ran eagerly."""
-    report, view, breaks = question.report, OverviewView(question.report), GraphBreaksView(question.report)
+    report, view, breaks = question.report, question.overview, GraphBreaksView(question.report)
     error = report.error and prose(title(error_title(report.error, failed_phase(report))))
     ids = question.compile_ids
     yield Title(spans(error or breaks.title))
-    for finding in [each for each in view.findings if each.finding.weight == "wrong"][:MOST_SHOWN]:
-        yield from finding.blocks
+    yield from () if ids else _errors(question)
     for failure in view.first_failures:
         at = failure.failure.compilation
         if not ids or at in ids:
-            yield from failure.blocks
+            yield from () if not ids and view.has_card(failure) else failure.blocks
             numbers = (n for n, cost in enumerate(breaks.costs, 1) if at in cost.graph_break.compilations)
             yield from paragraph(next((f"Its graph break: `why break {number}`" for number in numbers), ""), "quiet")
     yield from paragraph(view.failures_left_out, "quiet")
@@ -169,7 +175,7 @@ def _failures(question: RunQuestion) -> Iterator[PageBlock]:
 
 def _line(question: RunQuestion) -> Iterator[Block]:
     """Yield what was recorded at a line: ops with their launches, graph breaks, recompiles and guards."""
-    report, text = question.report, SourceView(question.report, question.side.text).text(question.path).splitlines()
+    report, text = question.report, question.source.text(question.path).splitlines()
     compilations = newest_compilations(report) or report.compilations
     rows = [
         row
@@ -180,9 +186,9 @@ def _line(question: RunQuestion) -> Iterator[Block]:
         row for each in report.compilations for row in guard_rows(report, each) if question.is_on(row.guard.location)
     ]
     recompiles = [each.compilation for each in report.recompiles if question.is_on(each.location)]
-    breaks = [cost for cost in GraphBreaksView(report).costs if question.is_of(cost.graph_break)]
-    launched = {row.launch for row in rows} - {""}
-    counts = ((rows, "op"), (launched, "kernel"), (breaks, "graph break"), (recompiles, "recompile"), (guards, "guard"))
+    breaks = [each for each in report.graph_breaks if question.is_on(each.place, *each.stack)]
+    ops, launched = [name for row in rows for name in row.nodes], {row.launch for row in rows} - {""}
+    counts = ((ops, "op"), (launched, "kernel"), (breaks, "graph break"), (recompiles, "recompile"), (guards, "guard"))
     listed = ", ".join(fmt.count(len(found), noun) for found, noun in counts if found)
     line, file = question.line or 0, question.path.rpartition("/")[2]
     yield Title(spans(f"{code(f'{file}:{line}')}: {listed or 'nothing was recorded'}"))
@@ -196,24 +202,27 @@ def _line(question: RunQuestion) -> Iterator[Block]:
     if guards:
         yield Table("guards", GUARD_COLUMNS, guards)
     if not listed:
-        nodes = (node for each in compilations for node in question.op_rows(each, lambda *_: True))
-        lines = {row.node.source.line for row in nodes if row.node.source and row.node.source.file == question.path}
-        near = sorted(sorted(lines, key=lambda known: abs(known - line))[:MOST_ROWS])
-        yield from paragraph(f"{WITHOUT_OP} Lines nearby with ops: {', '.join(map(str, near)) or 'none'}.")
+        known = (row.line for each in compilations for row in question.op_rows(each, lambda *_: True))
+        lines = {int(at) for name, _, at in (each.rpartition(":") for each in known) if name == file}
+        near = sorted(lines, key=lambda at: abs(at - line))[:MOST_ROWS]
+        yield from paragraph(f"{WITHOUT_OP} Lines nearby with ops: {', '.join(map(str, sorted(near))) or 'none'}.")
+        eager = [each.text for each in question.overview.first_failures if each.failure.place.file == question.path]
+        yield from paragraph("\n".join(f"- {each}" for each in eager))
 
 
 def _wrong(question: RunQuestion) -> Iterator[PageBlock]:
     """Yield which results differ from eager, their distance from float64, and the first node that differs."""
     report, view = question.report, NumericsView(question.report)
-    compared = results(report)
-    if compared is not None:
-        yield Title(spans(f"Compared with eager: {compared.outcome}"))
-        yield from paragraph(capital(compared_words(compared.compared)), "quiet")
-    yield from paragraph(view.title)
+    compared, recorded = results(report), view.title if view.state == "recorded" else ""
+    same = f"Compared with eager: {compared.outcome} ({compared_words(compared.compared)})" if compared else ""
+    yield Title(spans(recorded or same or view.title))
+    yield from paragraph(same if recorded else "")
     yield from result_blocks(report)
+    yield from _errors(question) if compared is not None and compared.outcome != "same" else ()
     if report.call_numerics:
-        tables = [block for block in flat([view.results]) if isinstance(block, Table)]
-        yield from (replace(table, rows=_of_names(question, table.rows)[:MOST_ROWS]) for table in tables)
+        (table,) = (block for block in flat([view.results]) if isinstance(block, Table))
+        named = [row for row in table.rows if str(question.number) in re.findall(r"\d+", row.what)]
+        yield replace(table, rows=(named or table.rows)[:MOST_ROWS])
     for compilation in report.compilations:
         if not view.without_nodes(compilation):
             nodes = view.nodes_of(compilation, question.side.nodes)
@@ -226,18 +235,12 @@ def _wrong(question: RunQuestion) -> Iterator[PageBlock]:
     yield from paragraph(view.paragraph, "quiet")
 
 
-def _of_names(question: RunQuestion, rows: Sequence[ResultStanding]) -> list[ResultStanding]:
-    """Return the results with all words and the number of a question, by default all."""
-    named = (*question.words, *([str(question.number)] if question.number is not None else []))
-    return [row for row in rows if {*named} <= {*re.findall(r"\w+", row.what)}] or [*rows]
-
-
 def _slow(question: RunQuestion) -> Iterator[Block]:
     """Yield the speedup, the most expensive findings, and where the time of a call and of compiling goes."""
     report, speed, compiling = question.report, SpeedupView(question.report), CompileTimeView(question.report)
     yield Title(spans(prose(sentence(verdict(report)))))
     yield from paragraph(" ".join(filter(None, (speed.title, speed.not_measured, MEASURE * (speed.speed is None)))))
-    costly = [each for each in OverviewView(report).findings if each.finding.cost_s]
+    costly = [each for each in question.overview.findings if each.finding.cost_s]
     for finding in costly[:MOST_SHOWN]:
         yield from finding.blocks
     compilation = heaviest(report)

@@ -1,7 +1,11 @@
 """Questions about recorded runs, as users write them, answered by the pages' blocks."""
 
+from pathlib import Path
+
 import pytest
 
+from core.report import as_json
+from core.runs.stored import side_of_log
 from core.views.blocks import Block, Fold, Table, Title, words
 from core.views.fixes import FixesView
 from core.views.graph_breaks import GraphBreaksView
@@ -12,7 +16,10 @@ from core.views.recompiles import RecompilesView
 from core.views.speedup import SpeedupView
 from core.views.why import ASK, FORMS, RunAnswer, why
 from tests.support.logs import recorded_side
+from tests.support.numerics import EXACT, GRAPH, RIGHT, WRONG, numerics_log
 from tests.support.places import TRACES
+
+SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))
 
 
 def ask(scenario: str, question: str) -> RunAnswer:
@@ -57,6 +64,16 @@ def test_a_question_has_the_form_of_its_words(question: str, form: str) -> None:
 
 def test_every_form_is_that_of_its_own_example() -> None:
     assert [next(each for each in FORMS if each.asks.search(form.example)) for form in FORMS] == [*FORMS]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_form_has_an_answer_in_every_scenario(scenario: str) -> None:
+    side = recorded_side(TRACES / scenario / "trace.log")
+    for form in FORMS:
+        for question in (form.example, form.example.rpartition(" ")[0], f"{form.example} of 7:7/7 x_1 'ü'"):
+            answer = why(side, question)
+            assert [*as_text(answer.blocks)]
+            assert as_json(as_data(answer.blocks))
 
 
 @pytest.mark.parametrize("question", ["what is the weather", "why", "why linear layer", ""])
@@ -161,10 +178,10 @@ def test_a_node_is_named_as_in_any_graph_or_by_its_kernel(names: str) -> None:
     assert "- Between them: down · addmm." in text("transformer_block", f"why aren't {names} fused?")
 
 
-def test_fused_nodes_and_nodes_of_two_graphs_are_said_to_be_so() -> None:
+def test_fused_nodes_and_nodes_of_two_graphs_are_recognised() -> None:
     assert text("transformer_block", "not fuse erf mul_6").splitlines() == [
         "`erf` and `mul_6` are fused, in [0/0] inference 0",
-        "gelu (kernel 3) · op14 · mul, erf, add",
+        "- gelu (kernel 3) · op14 · mul, erf, add",
     ]
     assert titles(ask("training_step", "not fuse sum_3 mm_1").blocks) == [
         "`sum_3` and `mm_1` are in different graphs: [0/0] forward 0 and [0/0] backward 0"
@@ -183,7 +200,8 @@ def test_a_kernel_has_its_cost_its_ops_and_why_it_ends() -> None:
     ledger, ops = (block for block in answer.blocks if isinstance(block, Table))
     rows = KernelsView.load(side.report, side.report.compilations[0], side.text).rows
     assert [row.id for row in ledger.rows] == [row.id for row in rows if row.name == "cpp_fused_gelu_view_2"]
-    assert [row.node.name for row in ops.rows] == ["mul_4", "mul_5", "erf", "add_5", "mul_6"]
+    code = "x = x + self.down(F.gelu(self.up(self.norm2(x))))"
+    assert as_data([ops])[0]["rows"] == [["mul_4, mul_5, erf, add_5, mul_6", "model.py:47", code, "L['self']"]]
     fixed = "is an extern kernel: nothing can be fused into a library call."
     assert text("measured", "why kernel 3").splitlines()[-2:] == [
         f"- Before it: up · addmm · op13 · addmm. op13 (addmm) {fixed}",
@@ -207,7 +225,9 @@ def test_a_line_has_its_ops_kernels_breaks_and_guards() -> None:
     answer = ask("transformer_block", "what does torch do at line 47")
     assert titles(answer.blocks) == ["`model.py:47`: 23 ops, 5 kernels"]
     (ops,) = (block for block in answer.blocks if isinstance(block, Table))
-    assert {row.node.source.line for row in ops.rows if row.node.source is not None} == {47}
+    assert {row.line for row in ops.rows} == {"model.py:47"}
+    gelu = next(row for row in ops.rows if row.launch == "gelu (kernel 3)")
+    assert gelu.nodes == ["mul_4", "mul_5", "erf", "add_5", "mul_6"]
     assert "1 graph break" in titles(ask("graph_break_zoo", "line 31").blocks)[0]
     assert "recompile" in titles(ask("recompile_zoo", "line 26").blocks)[0]
 
@@ -220,8 +240,23 @@ def test_a_line_without_a_record_names_lines_nearby() -> None:
 
 def test_the_results_are_those_of_the_comparison_with_eager_and_what_was_not_recorded_is_said() -> None:
     lines = text("measured", "why is output 0 wrong").splitlines()
-    assert lines[0] == "Compared with eager: same"
+    assert lines[0].startswith("Compared with eager: same (1 input, ")
     assert lines[-1] == NOT_RECORDED
+
+
+def test_results_that_differ_come_with_their_distance_from_float64_and_the_first_node(tmp_path: Path) -> None:
+    log = tmp_path / "trace.log"
+    log.write_bytes(numerics_log(("output[0]", EXACT), ("output[1]", WRONG), ("loss", RIGHT), graph=GRAPH))
+    side = side_of_log(log)
+    answer = why(side, "why is output 1 wrong")
+    results, nodes = (block for block in answer.blocks if isinstance(block, Table))
+    assert [row.what for row in results.rows] == ["output[1]"]
+    assert [row.node.name for row in nodes.rows] == ["gelu"]
+    lines = [*as_text(answer.blocks)]
+    assert "Compiled is wrong in output[1]: off by 0.500 of the norm in float64, eager by 1.00e-7." in lines
+    assert any(line.startswith("2 of 4 nodes differ, first `gelu`") for line in lines)
+    every = next(block for block in why(side, "what is wrong").blocks if isinstance(block, Table))
+    assert [row.what for row in every.rows] == ["output[1]", "loss", "output[0]"]
 
 
 def test_the_costs_begin_with_the_speedup_and_the_most_expensive_findings() -> None:
