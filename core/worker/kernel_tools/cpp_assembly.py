@@ -242,7 +242,7 @@ def interpret(task: Task, directory: Path) -> Answer:
     program = ",".join(map(str, getattr(task.request, "program", (0, 0, 0))))
     result_path = directory / "touched.json"
     environment = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [*own_process("core.worker.kernel_tools.interpreted", str(path), str(result_path), program)]
+    command = [*own_process("core.worker.interpreted", str(path), str(result_path), program)]
     code, output = _run(command, directory, environment)
     if not result_path.exists():
         raise ToolError(f"the interpreter ended with exit code {code}\n{output}")

@@ -1,6 +1,6 @@
 """Script that interprets one program of a Triton kernel and records its memory accesses.
 
-Usage: `python -m core.worker.kernel_tools.interpreted SCRIPT ANSWER X,Y,Z`. SCRIPT launches Triton kernels on CPU
+Usage: `python -m core.worker.interpreted SCRIPT ANSWER X,Y,Z`. SCRIPT launches Triton kernels on CPU
 tensors; the loads and stores of program X,Y,Z of the first launch are recorded. The script's `result` (a tensor, or a
 dictionary of tensors) is compared with its `expected`.
 """
