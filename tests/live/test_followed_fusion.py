@@ -5,7 +5,6 @@ import pytest
 from core import CompileJob, LocalEngine, Model, Report, Runner, Store, open_report
 from core.analysis.findings import Finding, findings
 from tests.support.foreign_models import HEAD
-from tests.support.sample import one_in
 
 pytestmark = pytest.mark.torch
 
@@ -70,6 +69,7 @@ def test_work_on_the_whole_that_is_cut_last_is_one_kernel_with_less_traffic(
     assert traffic(after) < 0.9 * traffic(before)
 
 
-@pytest.mark.parametrize("body", one_in(3, WITHHELD.values()), ids=WITHHELD)
+@pytest.mark.long
+@pytest.mark.parametrize("body", WITHHELD.values(), ids=WITHHELD)
 def test_two_kernels_that_no_cut_brings_together_are_no_finding(here: Runner, body: str) -> None:
     assert refused(recorded(here, body)) == []

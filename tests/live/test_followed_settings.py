@@ -160,7 +160,8 @@ def test_autocast_around_the_call_lets_the_cache_take_the_graph(here: Runner, bo
     assert ("aotautograd", "hit") in {(event.cache, event.outcome) for event in followed.caches}
 
 
-@pytest.mark.parametrize(("value", "converted"), one_in(2, PROMOTED.values()), ids=PROMOTED)
+@pytest.mark.long
+@pytest.mark.parametrize(("value", "converted"), PROMOTED.values(), ids=PROMOTED)
 def test_no_kernel_computes_in_float64_once_the_value_has_the_models_dtype(
     here: Runner, value: str, converted: str
 ) -> None:
@@ -168,7 +169,8 @@ def test_no_kernel_computes_in_float64_once_the_value_has_the_models_dtype(
     assert dtypes(recorded(here, DOUBLE.format(value + converted))) == {"float32"}
 
 
-@pytest.mark.parametrize("name", one_in(2, BODIES))
+@pytest.mark.long
+@pytest.mark.parametrize("name", BODIES)
 def test_a_custom_op_that_is_written_with_torchs_ops_is_fused(here: Runner, name: str) -> None:
     opaque = OPAQUE.format(name=name, body=BODIES[name]) + AROUND_OP.format("op(x * 2)")
     assert f"torch.ops.followed.{name}.default" in kernels(recorded(here, opaque))
@@ -176,7 +178,8 @@ def test_a_custom_op_that_is_written_with_torchs_ops_is_fused(here: Runner, name
     assert len(kernels(recorded(here, written))) == 1
 
 
-@pytest.mark.parametrize("name", one_in(2, PARTS))
+@pytest.mark.long
+@pytest.mark.parametrize("name", PARTS)
 def test_int8_weights_are_no_longer_converted_once_the_input_has_three_dimensions(here: Runner, name: str) -> None:
     (parts, body), wide = PARTS[name], 768 if name == "one" else 512
     report = recorded(here, INT8.format(parts=parts, body=body, size=f"2, {wide}"))
@@ -189,6 +192,7 @@ def test_int8_weights_are_no_longer_converted_once_the_input_has_three_dimension
     assert any("_weight_int8pack_mm" in kernel for kernel in kernels(followed))
 
 
+@pytest.mark.long
 def test_weights_that_are_converted_once_are_not_converted_at_each_call(here: Runner) -> None:
     within = MIXED.format("with torch.autocast('cpu', dtype=torch.bfloat16):\n            ", "", "")
     (found,) = of(recorded(here, within), "weights converted")
@@ -258,6 +262,7 @@ REFUSED = {
 ATTENTION = "def model(q, k, v):\n    return nn.functional.scaled_dot_product_attention(q, k, v)\ninputs = ({})\n"
 
 
+@pytest.mark.long
 def test_an_embedding_and_a_mean_are_generated_where_a_bag_is_a_fallback(here: Runner) -> None:
     bag, mean = (kernels(recorded(here, BAG.format(*parts))) for parts in BAGS.values())
     assert any("embedding_bag" in name for name in bag)
@@ -278,7 +283,8 @@ def test_a_contiguous_whose_result_no_matmul_reads_is_a_copy_that_goes(here: Run
     assert moved_bytes(copied) > moved_bytes(direct)
 
 
-@pytest.mark.parametrize(("inputs", "reason"), one_in(2, REFUSED.values()), ids=REFUSED)
+@pytest.mark.long
+@pytest.mark.parametrize(("inputs", "reason"), REFUSED.values(), ids=REFUSED)
 def test_the_fused_kernel_alone_says_why_it_refuses_an_attention(here: Runner, inputs: str, reason: str) -> None:
     code = ATTENTION.format(inputs)
     (found,) = of(recorded(here, code), "attention decomposed")
