@@ -37,7 +37,7 @@ run: $(RUNTIME)  ## Set up what is missing and start the dashboard (ARGS="--serv
 setup: $(DEVELOPMENT)  ## Set up all that development needs, and start nothing
 
 # Not by constraints.txt: botocore, of `archive`, takes an older python-dateutil only.
-extra: $(RUNTIME)  ## Install what is optional: EXTRA=login, ray, archive or neighbours
+extra: $(RUNTIME)  ## Install what is optional: EXTRA=login, mcp, ray, archive or neighbours
 	$(WRITE_GROUP) $(EXTRA) >$(GROUP)
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --constraint requirements.txt -r $(GROUP)
 

@@ -1,15 +1,17 @@
-"""`python -m core doctor`, `options`, `backends` and `neighbours`: what this machine has and runs.
+"""`python -m core doctor`, `options`, `backends`, `neighbours`, `completion`: the set-up of a machine.
 
 `doctor` checks this machine, `options` lists those of Inductor and Dynamo, `backends` tries each of torch's backends on
-a small function, and `neighbours` runs a model on other compilers and runtimes.
+a small function, and `neighbours` runs a model on other compilers and runtimes. `completion` prints a script that
+completes commands, options and their values in a shell.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +21,7 @@ import msgspec
 
 from core.base.errors import CompileboardError
 from core.base.machine import ConfigModule, Environment, default_home
+from core.commands.main import COMMANDS, make_parser
 from core.commands.output import FAILED, OK, add_json_option, add_node_options, complain, print_start
 from core.commands.run import exit_code, run_job
 from core.job import CompileJob, Model, add_job_options, job_of
@@ -36,6 +39,26 @@ from core.views.setup import compiling_check, doctor, matching, option_text, opt
 
 # With empty caches, a slow disk and a busy machine, a first compilation takes a minute.
 COMPILE_LIMIT_S = 180.0
+PROGRAM = "compileboard"
+# Where commands are completed by words; `complete -o default` then completes files.
+BASH = """_{program}() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} words=""
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words={commands}
+    else
+        case "${{COMP_WORDS[1]}} ${{COMP_WORDS[COMP_CWORD-1]}}" in
+{values}
+        *)
+            case "${{COMP_WORDS[1]}}" in
+{options}
+            esac ;;
+        esac
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+complete -o default -F _{program} {program}
+"""
+ZSH = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n"
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 
 
@@ -163,3 +186,53 @@ def _finish_neighbours(run: Run, arguments: argparse.Namespace) -> int:
     elif report is not None:
         print("\n".join(as_text(neighbours(report))))
     return exit_code(run, report)
+
+
+def add_completion_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `completion`."""
+    command.set_defaults(function=_print_completion)
+    command.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell that reads the script")
+
+
+def _print_completion(arguments: argparse.Namespace) -> int:
+    parsers = make_parser().commands
+    if arguments.shell == "fish":
+        print("\n".join(_fish_lines(parsers)))
+    else:
+        print((ZSH if arguments.shell == "zsh" else "") + _bash(parsers), end="")
+    return OK
+
+
+def _bash(parsers: Mapping[str, argparse.ArgumentParser]) -> str:
+    """Return the script for bash, which zsh can read, too."""
+    options = {
+        name: " ".join(flag for action in parser._actions for flag in action.option_strings)
+        for name, parser in parsers.items()
+    }
+    values = {
+        f"{name} {flag}": " ".join(map(str, action.choices))
+        for name, parser in parsers.items()
+        for action in parser._actions
+        for flag in action.option_strings
+        if action.choices
+    }
+    return BASH.format(
+        program=PROGRAM,
+        commands=shlex.quote(" ".join(parsers)),
+        values="\n".join(f"        {shlex.quote(key)}) words={shlex.quote(text)} ;;" for key, text in values.items()),
+        options="\n".join(f"            {name}) words={shlex.quote(text)} ;;" for name, text in options.items()),
+    )
+
+
+def _fish_lines(parsers: Mapping[str, argparse.ArgumentParser]) -> Iterator[str]:
+    """Yield the lines of the script for fish, which shows a description beside each word."""
+    for command in COMMANDS:
+        yield f"complete -c {PROGRAM} -n __fish_use_subcommand -f -a {command.name} -d {shlex.quote(command.help)}"
+    for name, parser in parsers.items():
+        for action in parser._actions:
+            names = "".join(f" -l {flag[2:]}" for flag in action.option_strings if flag.startswith("--"))
+            if not names:
+                continue
+            line = f"complete -c {PROGRAM} -n '__fish_seen_subcommand_from {name}'{names}"
+            values = f" -f -a {shlex.quote(' '.join(map(str, action.choices)))}" if action.choices else ""
+            yield f"{line}{'' if action.nargs == 0 else ' -r'}{values} -d {shlex.quote(action.help or '')}"

@@ -37,6 +37,7 @@ The main options of each command (`--help` lists all):
     python -m core profile RUN [FILE]
     python -m core export RUN [RIGHT] [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
         [--allow-leftovers]
+    python -m core mcp [--root DIR]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
@@ -119,12 +120,13 @@ COMMANDS = (
     Command("artifacts", "the records of a log as torch wrote them", "export"),
     Command("profile", "join a profile by torch.profiler to the log of a stored run", "runs"),
     Command("export", "write a run or a comparison as one HTML file, or for ui.perfetto.dev", "export"),
+    Command("mcp", "serve the tools of coding agents over stdio", "agents.server"),
     Command("doctor", "check what this machine has, and compile one function", "doctor"),
     Command("options", "search the options of torch._inductor.config and torch._dynamo.config", "doctor"),
-    Command("audit", "list what people changed on this server", "work"),
+    Command("audit", "list what people changed on this server", "open_log"),
     Command("seeds", "run every command of docs/seeds.md, and report mismatches", "seeds"),
-    Command("work", "execute the runs of a server on this machine", "work"),
-    Command("completion", "print a script that completes commands and options in a shell", "completion"),
+    Command("work", "execute the runs of a server on this machine", "open_log"),
+    Command("completion", "print a script that completes commands and options in a shell", "doctor"),
 )
 
 

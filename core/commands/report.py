@@ -156,14 +156,18 @@ def page_blocks(name: str, side: RunSide, compilation: Compilation) -> Iterable[
     return make(import_module(f"core.views.{module}"), side, compilation)
 
 
-def _print_page(side: RunSide, arguments: argparse.Namespace) -> int:
-    """Print a page about a compilation, as text or as JSON; raises StoreError for an unknown one."""
-    report, wanted = side.report, arguments.compilation
-    compilation = heaviest(report) if wanted is None else report.compilation(wanted)
+def compilation_of(report: Report, wanted: str | None) -> Compilation:
+    """Return a compilation by its id, by default that with most ops; raises StoreError."""
+    compilation = report.compilation(wanted) if wanted else heaviest(report)
     if compilation is None:
         known = ", ".join(each.id for each in report.compilations) or "none"
         raise StoreError(f"the log has no compilation {wanted}: {known}" if wanted else "nothing was compiled")
-    page = page_blocks(arguments.page, side, compilation)
+    return compilation
+
+
+def _print_page(side: RunSide, arguments: argparse.Namespace) -> int:
+    """Print a page about a compilation, as text or as JSON; raises StoreError for an unknown one."""
+    page = page_blocks(arguments.page, side, compilation_of(side.report, arguments.compilation))
     if arguments.json:
         sys.stdout.write(as_json(as_data(page)).decode() + "\n")
     else:
@@ -210,7 +214,7 @@ def add_check_command(command: argparse.ArgumentParser) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     if not 1 <= arguments.repeat <= MOST_REPEATS:
         raise JobError("repeat", f"must be between 1 and {MOST_REPEATS}")
-    name = _name(arguments.model)
+    name = budget_name(arguments.model)
     budget = read_budget(code_of(arguments.budget, "budget", MAX_BUDGET_BYTES), name)
     with ExitStack() as stack:
         base = _opener(stack, arguments, arguments.baseline) if arguments.baseline else None
@@ -222,13 +226,14 @@ def _check(arguments: argparse.Namespace) -> int:
         for _ in range(arguments.repeat):
             baseline.extend([_open(base, arguments)] if base else [])
             runs.append(_open(checked, arguments))
-        view = _view(name, budget, runs, baseline)
+        view = budget_view(name, budget, runs, baseline)
     _write(view, arguments)
     undecided = any(judgement.standing == "undecided" for judgement in view.judgements)
     return WRONG if view.failed or (arguments.strict and undecided) else OK
 
 
-def _view(name: str, budget: Budget, runs: list[RunSide], baseline: list[RunSide]) -> BudgetView:
+def budget_view(name: str, budget: Budget, runs: list[RunSide], baseline: list[RunSide]) -> BudgetView:
+    """Return the judgement of runs, compared with those of a baseline, by a budget."""
     comparison = compare_sides(runs, baseline)
     sentence = comparison_sentence(comparison) if comparison else ""
     return BudgetView(name, judge(budget, runs, baseline, comparison), sentence)
@@ -248,7 +253,7 @@ def _write(view: BudgetView, arguments: argparse.Namespace) -> None:
         write_file(arguments.markdown, view.markdown.encode(), mode="ab")
 
 
-def _name(what: str) -> str:
+def budget_name(what: str) -> str:
     """Return a model's name for a budget's tables.
 
     The name is that of a file without suffix, or of the sample or file of a stored run. Any other text is the

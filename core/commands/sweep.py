@@ -9,7 +9,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,12 +20,12 @@ from core.base.machine import Environment
 from core.base.words import number
 from core.commands.output import CANCELLED, FAILED, JSON_HELP, OK, add_json_option, add_node_options
 from core.commands.run import NodeWatch
-from core.job import add_job_options, job_of
+from core.job import CompileJob, add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 from core.sweep.model import BACKEND, Sweep, check_backends, parse_axes
-from core.sweep.presets import GOALS, PRESETS, SEARCH_S, Question, answer, search_plan
+from core.sweep.presets import GOALS, PRESETS, SEARCH_S, Goal, Question, answer, search_plan
 from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.store import SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
@@ -160,17 +160,12 @@ def _started_sweep(arguments: argparse.Namespace, sweeps: SweepRunner, environme
     base, axes = job_of(arguments), parse_axes(arguments.axis)
     if any(axis.field == BACKEND for axis in axes):
         check_backends(base, axes, environment().backends)
-    budget_s = getattr(arguments, "budget_s", None)
-    preset = arguments.preset
-    if budget_s is not None:
-        preset = GOALS[arguments.goal].name
-        plan = search_plan(arguments.goal, base, environment(), arguments.allow == "precision")
-        base, axes = plan.base, plan.axes
-    elif preset:
-        plan = PRESETS[preset].plan(base, environment())
+    if (budget_s := getattr(arguments, "budget_s", None)) is not None:
+        return sweeps.start(search_sweep(arguments.goal, base, environment(), arguments.allow == "precision", budget_s))
+    if arguments.preset:
+        plan = PRESETS[arguments.preset].plan(base, environment())
         base, axes = plan.base, (*plan.axes, *axes)
-    sweep = new_sweep(base, axes, preset or "", arguments.title)
-    return sweeps.start(replace(sweep, budget_s=budget_s))
+    return sweeps.start(new_sweep(base, axes, arguments.preset or "", arguments.title))
 
 
 def _follow(sweeps: SweepRunner, sweep: Sweep, watch: NodeWatch) -> None:
@@ -214,19 +209,31 @@ def _print_sweep(
     sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, environment: Environment | None
 ) -> int:
     rows = sweeps.rows(sweep)
-    progress = sweeps.standing(sweep, rows)
-    result = answer(Question(sweep, rows, environment))
-    diff = recipe_diff(sweeps.runner.store, result)
     if arguments.json:
-        extra = {"standing": progress, "answer": result, **({"diff": diff} if diff else {})}
+        result = answer(Question(sweep, rows, environment))
+        diff = recipe_diff(sweeps.runner.store, result)
+        extra = {"standing": sweeps.standing(sweep, rows), "answer": result, **({"diff": diff} if diff else {})}
         print(json.dumps({**as_json(sweep, rows), **msgspec.to_builtins(extra)}, indent=2))
     elif arguments.csv:
         sys.stdout.write(as_csv(sweep.axes, rows))
     else:
-        print("\n".join(answer_lines(sweep, rows, result)))
-        print("".join(f"{line}\n" for line in as_text(recipe(result, diff))), end="")
-        print("\n".join(table_lines(text_table(sweep, rows, result.columns))))
+        print("\n".join(sweep_lines(sweeps, sweep, environment)))
     return OK
+
+
+def sweep_lines(sweeps: SweepRunner, sweep: Sweep, environment: Environment | None) -> Iterator[str]:
+    """Yield the answer of a sweep, its recipe and its table as lines of text."""
+    rows = sweeps.rows(sweep)
+    result = answer(Question(sweep, rows, environment))
+    yield from answer_lines(sweep, rows, result)
+    yield from as_text(recipe(result, recipe_diff(sweeps.runner.store, result)))
+    yield from table_lines(text_table(sweep, rows, result.columns))
+
+
+def search_sweep(goal: Goal, base: CompileJob, environment: Environment, precision: bool, budget_s: float) -> Sweep:
+    """Return the sweep of a search for faster or smaller settings; raises JobError."""
+    plan = search_plan(goal, base, environment, precision)
+    return replace(new_sweep(plan.base, plan.axes, GOALS[goal].name), budget_s=budget_s)
 
 
 def _entry(store: SweepStore, sweep: Sweep, progress: SweepStanding) -> dict[str, Any]:

@@ -270,17 +270,17 @@ def _rank(node: Node, words: Sequence[str]) -> int:
     return 2 if all(any(word in name for name in names) for word in words) else 3
 
 
-def neighbourhood(model: GraphModel, element_id: str, hops: int) -> GraphModel | None:
-    """Return the graph of the nodes at most `hops` edges from a node, in both directions, without groups.
+def neighbourhood(model: GraphModel, element_id: str, hops: int, *more: str) -> GraphModel | None:
+    """Return the graph of the nodes at most `hops` edges from a node or `more`, without groups.
 
-    At most the nearest 400 nodes. None if there is no such node.
+    Edges count in both directions. At most the nearest 400 nodes. None if there is no such node.
     """
-    start = _node(model, element_id)
-    if start is None:
+    nodes = (_node(model, each) for each in (element_id, *more))
+    border = [*dict.fromkeys(node for node in nodes if node is not None)][:MOST_NEAR]
+    if not border:
         return None
     before, after = index_of(model).neighbours
-    seen = {start: None}
-    border = [start]
+    seen = dict.fromkeys(border)
     for _ in range(hops):
         reached = [near for node in border for near in (*before[node], *after[node])]
         border = [node for node in dict.fromkeys(reached) if node not in seen][: MOST_NEAR - len(seen)]

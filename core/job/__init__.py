@@ -1,7 +1,7 @@
 """Job: what to compile, how, and within which limits."""
 
 from core.job.checks import job_from_json, validated
-from core.job.command import add_job_options, backend_of, job_of
+from core.job.command import add_job_options, backend_of, job_of, job_with, model_of
 from core.job.model import (
     BATCH,
     FILE_SETTINGS,
@@ -58,6 +58,8 @@ __all__ = [
     "job_from_json",
     "job_of",
     "job_to_json",
+    "job_with",
+    "model_of",
     "options_as_text",
     "options_from_text",
     "sizes_as_text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from core.job.text import code_of
 
 # The default variable name in a backend's file.
 BACKEND = "backend"
+TYPES: dict[Any, str] = {bool: "true or false", str: "a text", (int, float): "a number"}
 
 
 def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
@@ -57,20 +59,53 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
             return job_from_json(Path(arguments.model).read_bytes())
         except OSError as error:
             raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
-    job = CompileJob(_model(arguments.model, arguments.as_script), arguments=tuple(arguments.arguments))
-    return with_values(job, _values(arguments))
+    job = CompileJob(model_of(arguments.model, arguments.as_script), arguments=tuple(arguments.arguments))
+    return with_values(job, _values(vars(arguments)))
 
 
-def _values(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the values of the options on the command line, by path.
+def job_with(job: CompileJob, named: Mapping[str, Any]) -> CompileJob:
+    """Return a job with options by their names, with JSON values that a command line could have.
+
+    A flag's value is True or False, that of a repeated flag a list of texts. Raises JobError.
+    """
+    flags = {option.name: option.flag for option in OPTIONS if option.flag is not None}
+    for name in named:
+        if name not in flags:
+            raise JobError("options", f"`{name[:60]}` is none of {', '.join(flags)}")
+    typed = {name: _typed(name, flags[name], named.get(name)) for name in flags}
+    return with_values(job, _values(typed))
+
+
+def _typed(name: str, flag: Flag, value: Any) -> Any:
+    """Return a JSON value as argparse would; raises JobError for a value of another type."""
+    if value is None:
+        return None
+    if flag.kind in ("pair", "on", "off"):
+        expected: Any = bool
+    elif flag.kind == "several":
+        value = [value] if isinstance(value, str) else value
+        if isinstance(value, list) and all(isinstance(text, str) for text in value):
+            return value
+        raise JobError(name, "must be a list of texts")
+    else:
+        expected = str if flag.type is None else (int, float)
+    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+        raise JobError(name, f"must be {TYPES[expected]}, not {value!r:.60}")
+    if flag.choices and value not in flag.choices:
+        raise JobError(name, f"must be one of {', '.join(flag.choices)}, not {value!r:.60}")
+    return value
+
+
+def _values(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the options on the command line, by path; `typed` has them by name.
 
     Other settings are left to the model's file.
     """
     values = {}
     for option in OPTIONS:
-        typed = getattr(arguments, option.name) if option.flag else None
-        if option.flag and typed is not None:
-            values[option.path] = option.flag.parse(typed) if option.flag.parse else typed
+        value = typed[option.name] if option.flag else None
+        if option.flag and value is not None:
+            values[option.path] = option.flag.parse(value) if option.flag.parse else value
     if "compile.backend" in values:
         values["compile.backend"], values["compile.backend_code"] = backend_of(values["compile.backend"])
     if values.get("compile.options", ()) is None:
@@ -89,7 +124,7 @@ def backend_of(text: str) -> tuple[str, str]:
     return name or BACKEND, code_of(path, "compile.backend")
 
 
-def _model(text: str, as_script: bool | None) -> Model:
+def model_of(text: str, as_script: bool | None = None) -> Model:
     """Return the model of the command line; raises JobError if a script cannot be requested for it."""
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "model")
     if as_script and (not path.endswith((".py", SUFFIX)) or (name or "model") != "model"):

@@ -70,7 +70,8 @@ class Fix:
     """A fix: its name, the reason, its side effects, the diff of the file, and the job that tries it.
 
     A fix that changes only the job has an empty diff. `job` is None if the job may not run here. `claim` is the effect
-    that it must have, and `proof` what a trial showed; both are None if there is none.
+    that it must have, and `proof` what a trial showed; both are None if there is none. `key` is equal for equal
+    changes.
     """
 
     not_again: ClassVar[str] = (
@@ -87,6 +88,7 @@ class Fix:
     job: CompileJob | None
     claim: str = ""
     proof: claims.Proof | None = None
+    key: str = ""
 
     @staticmethod
     def ended_words(status: Status) -> str:
@@ -261,9 +263,8 @@ class FixesView:
         claim = self._claims.get(proposal.key)
         words = claim_words(claim, self._function) if isinstance(claim, claims.Claim) else ""
         proof = self._shown.get(proposal.key)
-        return replace(
-            fix, claim=words, proof=proof or (claims.untried(claim) if isinstance(claim, claims.Objection) else None)
-        )
+        proof = proof or (claims.untried(claim) if isinstance(claim, claims.Objection) else None)
+        return replace(fix, claim=words, proof=proof, key=proposal.key)
 
     def _together(self, repairs: Sequence[Repair]) -> Fix | None:
         distinct = {(repair.fix.edits, repair.fix.settings): repair for repair in repairs}.values()
@@ -281,8 +282,9 @@ class FixesView:
         names = "; ".join((first, *(words[:1].lower() + words[1:] for words in others)))
         doubts = " ".join(dict.fromkeys(repair.fix.doubt for repair in stacked if repair.fix.doubt))
         name = f"All {fmt.count(len(stacked), 'fix', 'fixes')} together."
-        job = self._trial_job(proposal_of(stacked))
-        return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
+        proposal = proposal_of(stacked)
+        diff, job = together_diff(self.source, stacked), self._trial_job(proposal)
+        return Fix(name, f"{names}.{more}", doubts, diff, job, key=proposal.key)
 
     def _trial_job(self, proposal: Proposal) -> CompileJob | None:
         """Return the job with a change; None if the job may not run again here."""

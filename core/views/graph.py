@@ -40,6 +40,7 @@ HEAVY = 0.75
 # Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
 PART = 0.1
 MOST_PARTS = 3  #: modules of a graph that are unfolded at first
+MOST_NAMED = 3  #: nodes in the title of a subgraph
 MOST_OPENED_ITEMS = 400  #: items of a drawing when it opens
 
 
@@ -142,11 +143,10 @@ class GraphView:
         """Return the names of the groups around a search hit, the outermost first."""
         return " › ".join(self.model.groups[group].label for group in hit.path)
 
-    def around(self, item_id: str, hops: int) -> tuple[GraphView, str] | None:
-        """Return the subgraph within `hops` edges of a node, and its title; None without such a node."""
-        return self._part(
-            neighbourhood(self.model, item_id, hops), f"{fmt.count(hops, 'hop')} around {self._label(item_id)}"
-        )
+    def around(self, item_id: str, hops: int, *more: str) -> tuple[GraphView, str] | None:
+        """Return the subgraph within `hops` edges of a node or `more`, and its title; None without it."""
+        names = fmt.first_of([self._label(each) for each in (item_id, *more)], MOST_NAMED)
+        return self._part(neighbourhood(self.model, item_id, hops, *more), f"{fmt.count(hops, 'hop')} around {names}")
 
     def between(self, start: str, end: str) -> tuple[GraphView, str] | None:
         """Return the shortest paths between two nodes, and their title; None without a path or such nodes."""

@@ -51,6 +51,11 @@ def code(text: str, limit: int = LONGEST_TEXT) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+def fence_of(text: str) -> str:
+    """Return backticks for the lines around a text: at least three, and more than any run in the text."""
+    return "`" * (max((len(run) for run in re.findall(r"`{3,}", text)), default=2) + 1)
+
+
 def prose(text: str, limit: int = LONGEST_MESSAGE) -> str:
     """Return torch's text as Markdown: text in backticks is code, the rest is shown literally."""
     parts = " ".join(text.split())[:limit].split("`")

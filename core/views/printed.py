@@ -1,17 +1,27 @@
-"""Blocks as text of a terminal, and as JSON data."""
+"""Blocks as text of a terminal, as JSON data, and as answers to agents within a budget of characters.
+
+In an answer, text comes in a fence that is longer than any backticks in it, and data as JSON strings. Characters that
+would change how a text is shown are written as escapes. What does not fit is counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from core.base import words as fmt
+from core.base.decoder import decoded
 from core.views import blocks
-from core.views.markdown import CONTROL, indented_line
+from core.views.markdown import CONTROL, fence_of, indented_line
 
 # Rows of a table, lines of code, and characters of such a line, that a terminal shows.
 MOST_ROWS, MOST_LINES, MOST_CHARS = 100, 60, 400
+# Lengths to which long strings of an answer are cut until it fits, and characters for what is left out.
+CUTS, ROOM_CHARS = (4_000, 1_000, 250, 60), 120
 
 
 def as_text(page: Iterable[blocks.Block], indent: str = "") -> Iterator[str]:
@@ -102,3 +112,100 @@ def _data(block: blocks.Block) -> Iterator[dict[str, Any]]:
             yield {"kind": kind, "name": block.name, "blocks": as_data(block.blocks)}
         case _:
             return
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAnswer:
+    """An answer: facts, and a list under a name, as much of it from number `first` on as fits.
+
+    With `is_text`, the list has lines of text. `again` is the argument with which the next ones are requested.
+    """
+
+    facts: Mapping[str, Any]
+    name: str = ""
+    parts: Sequence[Any] = ()
+    first: int = 0
+    again: str = "first"
+    is_text: bool = False
+
+    def fitted(self, most_chars: int) -> tuple[str, dict[str, Any] | None]:
+        """Return the text, and the same as data, of at most `most_chars` characters; no data for lines."""
+        if self.is_text:
+            return self._text(most_chars), None
+        data = self._data(most_chars // 2)
+        return _json(data), data
+
+    def _data(self, most_chars: int) -> dict[str, Any]:
+        facts: dict[str, Any] = visible(decoded(msgspec.json.encode(self.facts)))
+        facts = _cut(facts, lambda cut: len(_json(cut)) <= most_chars - ROOM_CHARS)
+        if not self.name:
+            return facts
+        room = most_chars - ROOM_CHARS - len(_json(facts))
+        parts = visible(decoded(msgspec.json.encode([*self.parts[self.first :]])))
+        if parts:
+            parts[0] = _cut(parts[0], lambda cut: len(_json(cut)) < room)
+        shown: list[Any] = []
+        for part in parts:
+            room -= len(_json(part)) + 1
+            if room < 0:
+                break
+            shown.append(part)
+        return {**facts, self.name: shown, **self._left_out(len(shown))}
+
+    def _left_out(self, shown: int) -> dict[str, str]:
+        words = self.left_out(shown)
+        return {"left_out": words} if words else {}
+
+    def left_out(self, shown: int) -> str:
+        """Return in words which parts are not shown, and the argument that requests them; empty for none."""
+        end, total = self.first + shown, len(self.parts)
+        if not self.first and end >= total:
+            return ""
+        here = f"{self.name} {fmt.number(self.first + 1)}–{fmt.number(end)} of {fmt.number(total)}"
+        return f"{here}; {self.again}={end} has more" if end < total else here
+
+    def _text(self, most_chars: int) -> str:
+        """Return a line with the facts, and lines in a fence."""
+        lines = [visible(str(line)) for line in self.parts[self.first :]]
+        head = ", ".join(f"{name} {value}" for name, value in visible(dict(self.facts)).items() if value)
+        fence = fence_of("\n".join(lines))
+        room = most_chars - len(head) - 2 * len(fence) - 2 * ROOM_CHARS
+        shown: list[str] = []
+        for line in lines:
+            if len(line) >= room:
+                shown += [f"{line[: max(0, room - 1)]}…"] if not shown else []
+                break
+            shown.append(line)
+            room -= len(line) + 1
+        note = self.left_out(len(shown))
+        return "\n".join([f"{head}{note and f'; {note}'}. Quoted data:", f"{fence}text", *shown, fence])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _cut(value: Any, fits: Callable[[Any], bool]) -> Any:
+    """Return a value whose long strings are cut until it fits; the shortest form if it never does."""
+    for most in CUTS:
+        if fits(value):
+            return value
+        value = _shortened(value, most)
+    return value
+
+
+def _shortened(value: Any, most: int) -> Any:
+    if isinstance(value, str) and len(value) > most:
+        return f"{value[:most]}… {fmt.count(len(value) - most, 'character')} left out"
+    if isinstance(value, list):
+        return [_shortened(each, most) for each in value]
+    return {name: _shortened(each, most) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def visible(value: Any) -> Any:
+    """Return a text or JSON data with escapes for control, bidi and zero-width characters in every string."""
+    if isinstance(value, str):
+        return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), value)
+    if isinstance(value, list | tuple):
+        return [visible(each) for each in value]
+    return {visible(name): visible(each) for name, each in value.items()} if isinstance(value, dict) else value

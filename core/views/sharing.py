@@ -37,7 +37,18 @@ from core.views import wire
 from core.views.colours import kernel_colours
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.header import facts_line, first_compilation
-from core.views.markdown import CONTROL, LONGEST_LINE, LONGEST_NAME, WORD_JOINER, code, one_line, plain, prose, table
+from core.views.markdown import (
+    CONTROL,
+    LONGEST_LINE,
+    LONGEST_NAME,
+    WORD_JOINER,
+    code,
+    fence_of,
+    one_line,
+    plain,
+    prose,
+    table,
+)
 from core.views.scrub import KINDS, NOTHING, Scrubber, read_log
 from core.views.verdict import sentence
 from core.views.verdict import title as short_title
@@ -49,7 +60,6 @@ MAX_PART_CHARS = 25_000  #: the script and the error in a bug report, each
 MAX_LOG_BYTES = 64 * 1024**2  #: limit: a log in the ZIP of a bug report
 # Where GitHub makes a link of a text whose markup is escaped.
 LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH)(?=\\?-\d)", re.IGNORECASE)
-FENCE = re.compile(r"`{3,}")
 # Frames of the process that ran the model, which no reader of the report has.
 OUR_FRAMES = re.compile(r'^  File "[^"\n]*/core/worker/[^"\n]*", line .*\n(?:    .*\n)*', re.MULTILINE)
 NOT_HERE = "The run's torch is not installed here. Add what `python -m torch.utils.collect_env` prints where it ran."
@@ -209,8 +219,7 @@ def fenced(text: str, language: str) -> str:
     shown = (
         text if left_out <= 0 else f"… {number(left_out)} characters before this are left out\n{text[-MAX_PART_CHARS:]}"
     )
-    longest = max((len(ticks) for ticks in FENCE.findall(shown)), default=2)
-    ticks = "`" * (longest + 1)
+    ticks = fence_of(shown)
     return f"{ticks}{language}\n{shown.strip(chr(10))}\n{ticks}"
 
 

@@ -128,7 +128,7 @@ LEFT: dict[str, int] = {
     "core/commands/compare.py": 1,
     "core/commands/export.py": 4,
     "core/commands/main.py": 8,
-    "core/commands/open_log.py": 5,
+    "core/commands/open_log.py": 8,
     "core/commands/output.py": 6,
     "core/commands/products.py": 1,
     "core/commands/report.py": 3,
@@ -137,7 +137,6 @@ LEFT: dict[str, int] = {
     "core/commands/seeds.py": 7,
     "core/commands/summary.py": 2,
     "core/commands/tour.py": 2,
-    "core/commands/work.py": 3,
 }
 LAYERS_WITHOUT_SENTENCES = ("core/analysis/", "core/commands/")
 

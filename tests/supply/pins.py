@@ -15,7 +15,7 @@ from tests.support.places import ROOT
 
 REQUIREMENTS = "requirements.txt"
 # Groups of pyproject.toml.
-DEVELOPMENT, NEIGHBOURS, RAY, LOGIN, ARCHIVE = "dev", "neighbours", "ray", "login", "archive"
+DEVELOPMENT, NEIGHBOURS, RAY, LOGIN, ARCHIVE, MCP = "dev", "neighbours", "ray", "login", "archive", "mcp"
 CONSTRAINTS, DEVELOPMENT_CONSTRAINTS = "constraints.txt", "constraints-dev.txt"
 HASHES = "hashes.txt"
 PYTHONS = ("3.11", "3.12", "3.13")

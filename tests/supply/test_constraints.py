@@ -33,6 +33,8 @@ STUBS = {"_typeshed"}
 HOSTS = {"pytest"}
 # A module that torch brings, and that is imported for an archive elsewhere alone.
 BY_TORCH = {"fsspec"}
+# Modules of the extra `mcp`, and of what it brings, that its command alone imports.
+OF_AN_EXTRA = {"mcp", "mcp_types", "anyio"}
 
 
 def test_the_requirements_are_the_packages_that_we_import() -> None:
@@ -43,7 +45,7 @@ def imported_packages() -> set[str]:
     """The packages outside of Python and of this project that core, pages and the dashboard import."""
     modules = {top for name in FILES for top in tops(name)}
     providers = metadata.packages_distributions()
-    outside = modules - sys.stdlib_module_names - {"core", "pages"} - STUBS - HOSTS - BY_TORCH
+    outside = modules - sys.stdlib_module_names - {"core", "pages"} - STUBS - HOSTS - BY_TORCH - OF_AN_EXTRA
     return {canonicalize_name(package) for top in outside for package in providers.get(top, [top])}
 
 
@@ -59,8 +61,8 @@ def test_every_package_that_is_brought_is_pinned_once_and_no_other(files: tuple[
     assert Counter(names(*files)) == Counter(wanted)
 
 
-def test_the_tests_sign_in_with_the_packages_that_a_server_would() -> None:
-    assert set(pins.pins(pins.LOGIN)) <= set(pins.pins(pins.DEVELOPMENT))
+def test_the_tests_have_the_packages_of_a_server_with_sign_in_and_agents() -> None:
+    assert {*pins.pins(pins.LOGIN), *pins.pins(pins.MCP)} <= set(pins.pins(pins.DEVELOPMENT))
 
 
 def test_every_pin_is_a_version_that_each_package_beside_it_takes() -> None:

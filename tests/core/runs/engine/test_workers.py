@@ -14,7 +14,7 @@ import pytest
 
 from core import CompileJob, Model, Runner, Store
 from core.base.errors import NodeError, SettingError
-from core.commands import work
+from core.commands import open_log as work
 from core.runs.engine.cluster import workers
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import ForgetCall, HelloCall, PollCall, packed

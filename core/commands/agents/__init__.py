@@ -1,0 +1,1 @@
+"""Tools of coding agents over the Model Context Protocol."""

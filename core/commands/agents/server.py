@@ -1,0 +1,279 @@
+"""`python -m core mcp`: the tools of agents over stdio, and as an ASGI app for the dashboard.
+
+The SDK `mcp` is an extra, and is imported only by this module. Each call is executed in a thread; a call that the
+client cancels, or whose client is gone, cancels its run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from core.base.errors import CompileboardError, SettingError
+from core.base.files import one_line
+from core.commands.agents.session import RESOURCES, AgentSession, OwnRunner, ToolCall, resource
+from core.commands.agents.tools import TOOLS, AgentTool
+from core.commands.main import own_version
+from core.commands.output import CANCELLED, OK, add_engine_option
+from core.runs.store import Store
+from core.views.agents import (
+    CRASHED,
+    INSTRUCTIONS,
+    PROMPTS,
+    no_directory_words,
+    prompt,
+    unknown_words,
+)
+from core.views.printed import visible
+
+if TYPE_CHECKING:
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+
+MISSING = "mcp is not installed: `make extra EXTRA=mcp`, or pip install 'compileboard[mcp]'"
+NAME = "compileboard"
+MOST_CALLS = 8  #: limit: simultaneous tool calls of agents
+MOST_REQUEST_BYTES = 1_000_000  #: limit: a request of an agent over HTTP
+MOST_PROGRESS_CHARS = 200  #: a progress message
+END_S, POLL_S = 10.0, 0.05  # until calls of a client that is gone have ended
+SessionOf = Callable[[Any], AgentSession]
+
+
+def add_mcp_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `mcp`."""
+    command.set_defaults(function=_serve)
+    command.add_argument(
+        "--root",
+        action="append",
+        type=Path,
+        metavar="DIR",
+        help="directory whose files agents may name (the working directory); repeat",
+    )
+    add_engine_option(command)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    """Serve the tools over stdio until the client closes it, or until SIGTERM."""
+    if find_spec("mcp") is None:
+        raise SettingError(MISSING)
+    roots = tuple(root.resolve() for root in arguments.root or [Path.cwd()])
+    for root in roots:
+        if not root.is_dir():
+            raise SettingError(no_directory_words(root))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    import anyio
+
+    own = OwnRunner(Store(), arguments.engine)
+    agents = Agents(lambda _: AgentSession(own.store, own.runner, own.sweeps, roots))
+    try:
+        anyio.run(agents.over_stdio)
+    except KeyboardInterrupt:
+        agents.end()
+        own.close()
+        # The thread that reads from the client waits as long as the client does.
+        os._exit(CANCELLED)
+    agents.end()
+    own.close()
+    return OK
+
+
+class Agents:
+    """A server of the protocol: tools, prompts and resources; `session_of` returns a request's session."""
+
+    def __init__(self, session_of: SessionOf, tools: tuple[AgentTool, ...] = TOOLS) -> None:
+        from mcp.server.lowlevel import Server
+
+        self._session_of, self._tools = session_of, {tool.name: tool for tool in tools}
+        self._calls: set[threading.Event] = set()
+        self.server: Server[Any] = Server(
+            NAME,
+            version=own_version(),
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_list_resource_templates=self._list_templates,
+            on_list_resources=self._list_resources,
+            on_read_resource=self._read_resource,
+        )
+
+    async def over_stdio(self) -> None:
+        """Serve one client over stdin and stdout."""
+        from mcp.server.stdio import stdio_server
+
+        async with stdio_server() as (incoming, outgoing):
+            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+
+    def end(self) -> None:
+        """Stop all calls, and wait until their runs have ended."""
+        deadline_s = time.monotonic() + END_S
+        for stop in [*self._calls]:
+            stop.set()
+        while self._calls and time.monotonic() < deadline_s:
+            time.sleep(POLL_S)
+
+    async def _list_tools(self, *_: Any) -> types.ListToolsResult:
+        import mcp_types as types
+
+        return types.ListToolsResult(tools=[_tool(tool) for tool in self._tools.values()])
+
+    async def _call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        from anyio import from_thread, get_cancelled_exc_class, to_thread
+
+        numbers, stop = itertools.count(1), threading.Event()
+
+        def report(words: str) -> None:
+            message = visible(one_line(words, MOST_PROGRESS_CHARS))
+            with suppress(RuntimeError):
+                from_thread.run(context.session.report_progress, next(numbers), None, message)
+
+        call = ToolCall(self._session_of(context), report, stop)
+        self._calls.add(stop)
+        try:
+            return await to_thread.run_sync(
+                partial(self._answer, call, params.name, params.arguments or {}), abandon_on_cancel=True
+            )
+        except get_cancelled_exc_class():
+            stop.set()
+            raise
+
+    def _answer(self, call: ToolCall, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        """Return the result of a call; an error is a result, too."""
+        try:
+            tool = self._tools.get(name)
+            if tool is None:
+                return _failure(unknown_words("tool", name, tuple(self._tools)))
+            return _result(*tool.answer(call, arguments))
+        except (CompileboardError, msgspec.ValidationError) as error:
+            return _failure(str(error))
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            return _failure(CRASHED)
+        finally:
+            self._calls.discard(call.stop)
+
+    async def _list_prompts(self, *_: Any) -> types.ListPromptsResult:
+        import mcp_types as types
+
+        file = types.PromptArgument(name="file", description="the model's file", required=False)
+        listed = [
+            types.Prompt(name=name, description=_first_sentence(PROMPTS[name]), arguments=[file]) for name in PROMPTS
+        ]
+        return types.ListPromptsResult(prompts=listed)
+
+    async def _get_prompt(self, _: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        import mcp_types as types
+
+        if params.name not in PROMPTS:
+            raise _refusal(unknown_words("prompt", params.name, tuple(PROMPTS)))
+        text = types.TextContent(type="text", text=prompt(params.name, (params.arguments or {}).get("file", "")))
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+
+    async def _list_resources(self, *_: Any) -> types.ListResourcesResult:
+        import mcp_types as types
+
+        return types.ListResourcesResult(resources=[])
+
+    async def _list_templates(self, *_: Any) -> types.ListResourceTemplatesResult:
+        import mcp_types as types
+
+        listed = [types.ResourceTemplate(uri_template=uri, name=name) for name, uri in RESOURCES.items()]
+        return types.ListResourceTemplatesResult(resource_templates=listed)
+
+    async def _read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        import mcp_types as types
+        from anyio import to_thread
+
+        try:
+            text = await to_thread.run_sync(resource, self._session_of(context), str(params.uri))
+        except CompileboardError as error:
+            raise _refusal(str(error)) from None
+        contents = types.TextResourceContents(uri=params.uri, text=text, mime_type="text/plain")
+        return types.ReadResourceResult(contents=[contents])
+
+
+class AgentRoute:
+    """The tools over streamable HTTP, as an ASGI app without sessions of its own.
+
+    `session_of` returns the session of a request. Tools that name files of this machine are not offered.
+    """
+
+    def __init__(self, session_of: SessionOf) -> None:
+        if find_spec("mcp") is None:
+            raise SettingError(MISSING)
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        self._agents = Agents(
+            lambda context: session_of(context.request), tuple(tool for tool in TOOLS if not tool.paths)
+        )
+        self._manager = StreamableHTTPSessionManager(
+            app=self._agents.server, stateless=True, max_request_body_size=MOST_REQUEST_BYTES
+        )
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Return the context in which requests are answered."""
+        running: AbstractAsyncContextManager[None] = self._manager.run()
+        return running
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        await self._manager.handle_request(scope, receive, send)
+
+
+def _tool(tool: AgentTool) -> types.Tool:
+    """Return a tool as the protocol lists it."""
+    import mcp_types as types
+
+    annotations = types.ToolAnnotations(
+        read_only_hint=not (tool.runs or tool.writes), destructive_hint=tool.runs, open_world_hint=tool.runs
+    )
+    return types.Tool(
+        name=tool.name, description=tool.description, input_schema=_schema(tool.arguments), annotations=annotations
+    )
+
+
+def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON schema of arguments, without what only repeats names."""
+    schema: dict[str, Any] = msgspec.json.schema_components([kind])[1][kind.__name__]
+    return {name: value for name, value in schema.items() if name not in ("title", "description")}
+
+
+def _result(text: str, data: dict[str, Any] | None) -> types.CallToolResult:
+    import mcp_types as types
+
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=data)
+
+
+def _failure(message: str) -> types.CallToolResult:
+    """Return an error as a result, its message as a JSON string."""
+    import mcp_types as types
+
+    text = msgspec.json.encode({"error": visible(message)}).decode()
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+
+def _refusal(message: str) -> Exception:
+    import mcp_types as types
+    from mcp.shared.exceptions import MCPError
+
+    refusal: Exception = MCPError(code=types.INVALID_PARAMS, message=visible(message))
+    return refusal
+
+
+def _first_sentence(text: str) -> str:
+    return f"{text.partition('. ')[0]}."

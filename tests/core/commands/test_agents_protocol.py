@@ -1,0 +1,216 @@
+"""The server of agents as a client of the SDK sees it, over stdio."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.commands.agents.tools import TOOLS
+from core.views.agents import PROMPTS
+from core.views.markdown import CONTROL
+from tests.record_outputs import recorded_home, run_id
+from tests.support.homes import add_run, hostile_log
+from tests.support.places import ROOT
+
+pytest.importorskip("mcp", reason="make setup")
+
+MOST_LIST_CHARS = 16_000
+STARTS_S = 2.0
+COMMAND = [sys.executable, "-m", "core", "mcp"]
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with recorded_home() as folder:
+        (folder / "runs" / run_id(folder, "graph_break_zoo") / "model.py").write_text("model = abs\n")
+        yield folder
+
+
+@asynccontextmanager
+async def client(home: Path, mode: str = "auto") -> AsyncIterator[Any]:
+    from mcp import Client, StdioServerParameters
+
+    environment = {**os.environ, "COMPILEBOARD_HOME": str(home), "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    server = StdioServerParameters(
+        command=COMMAND[0], args=[*COMMAND[1:], "--root", str(home)], env=environment, cwd=str(ROOT)
+    )
+    async with Client(server, mode=mode) as connected:
+        yield connected
+
+
+def run_async(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Run a coroutine in a loop of its own, in a thread of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(work())).result()
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_list_of_tools_is_short_and_says_what_each_does(mode: str, home: Path) -> None:
+    async def listed() -> Any:
+        async with client(home, mode) as connected:
+            return await connected.list_tools()
+
+    result = run_async(listed)
+    text = json.dumps(result.model_dump(mode="json", by_alias=True, exclude_none=True), ensure_ascii=False)
+    assert len(text) <= MOST_LIST_CHARS
+    assert CONTROL.search(text) is None
+    assert [tool.name for tool in result.tools] == [tool.name for tool in TOOLS]
+    for tool, row in zip(result.tools, TOOLS, strict=True):
+        hints = tool.annotations
+        assert (hints.read_only_hint, hints.destructive_hint, hints.open_world_hint) == (
+            not (row.runs or row.writes),
+            row.runs,
+            row.runs,
+        )
+        assert tool.input_schema["type"] == "object"
+
+
+def calls(home: Path) -> list[tuple[str, dict[str, Any], bool]]:
+    """A call of each tool, and whether it is an error; none of them compiles anything."""
+    run, other = run_id(home, "graph_break_zoo"), run_id(home, "measured")
+    answers: list[tuple[str, dict[str, Any]]] = [
+        *((name, {"run": run}) for name in ("verdict", "findings", "fixes", "issue", "graph")),
+        ("runs", {"search": "is:ended"}),
+        ("page", {"run": run, "page": "graph_breaks"}),
+        ("compare", {"left": run, "right": other}),
+        ("check", {"run": run, "budget": "[at-most]\ngraph-breaks = 0\n"}),
+        ("open_log", {"path": str(next((home / "runs" / run / "trace").glob("*.log")))}),
+    ]
+    errors: list[tuple[str, dict[str, Any]]] = [
+        ("compile", {"sample": "no such sample"}),
+        ("compile", {"file": "/etc/passwd"}),
+        ("compile", {"unknown": 1}),
+        ("try_fix", {"run": run, "fix": "no such fix"}),
+        ("tune", {"run": run_id(home, "foreign")}),
+        ("bisect", {"run": run_id(home, "foreign")}),
+        ("verdict", {"run": "../../etc"}),
+        ("page", {"run": run, "page": "no such page"}),
+        ("page", {"run": run, "page": "guards", "most_chars": 10}),
+        ("no such tool", {}),
+    ]
+    return [*((name, given, False) for name, given in answers), *((name, given, True) for name, given in errors)]
+
+
+def test_every_tool_can_be_called(home: Path) -> None:
+    async def called() -> None:
+        async with client(home) as connected:
+            for name, arguments, is_error in calls(home):
+                result = await connected.call_tool(name, arguments)
+                assert bool(result.is_error) is is_error, (name, arguments, result)
+                (content,) = result.content
+                if is_error:
+                    assert [*json.loads(content.text)] == ["error"]
+                elif result.structured_content is not None:
+                    assert json.loads(content.text) == result.structured_content
+
+    run_async(called)
+    assert {name for name, _, _ in calls(home)} >= {tool.name for tool in TOOLS}
+
+
+def test_prompts_and_resources_can_be_read(home: Path) -> None:
+    run = run_id(home, "graph_break_zoo")
+
+    async def read() -> None:
+        async with client(home) as connected:
+            assert {each.name for each in (await connected.list_prompts()).prompts} == {*PROMPTS}
+            for name in PROMPTS:
+                message = (await connected.get_prompt(name, {"file": "model.py\u202e"})).messages[0]
+                assert message.content.text.endswith('File: "model.py\\\\u202e"')
+            assert len((await connected.list_resource_templates()).resource_templates) == 4
+            (content,) = (await connected.read_resource(f"compileboard://runs/{run}")).contents
+            assert json.loads(content.text)["run"] == run
+
+    run_async(read)
+
+
+def test_hostile_names_come_back_without_control_characters(home: Path) -> None:
+    run = add_run(home, "hostile", hostile_log(), kind="log").id
+
+    async def read() -> str:
+        async with client(home) as connected:
+            results = [await connected.call_tool(name, {"run": run}) for name in ("verdict", "findings", "fixes")]
+            return "".join(json.dumps(each.model_dump(mode="json"), ensure_ascii=False) for each in results)
+
+    assert CONTROL.search(run_async(read)) is None
+
+
+def test_a_thousand_calls_are_answered(home: Path) -> None:
+    run = run_id(home, "eager_backend")
+
+    async def call() -> int:
+        async with client(home) as connected:
+            answered = 0
+            for _ in range(100):
+                group = [connected.call_tool("verdict", {"run": run}) for _ in range(10)]
+                answered += sum(not each.is_error for each in await asyncio.gather(*group))
+            return answered
+
+    assert run_async(call) == 1_000
+
+
+def started(home: Path) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "COMPILEBOARD_HOME": str(home)}
+    return subprocess.Popen(COMMAND, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+def test_the_server_answers_soon_and_ends_with_its_client(home: Path) -> None:
+    server = started(home)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+    server.stdin.flush()
+    result = json.loads(server.stdout.readline())["result"]
+    maps = Path(f"/proc/{server.pid}/maps")
+    has_torch = maps.exists() and "libtorch" in maps.read_text()
+    server.stdin.close()
+    _, status, usage = os.wait4(server.pid, 0)
+    server.returncode = os.waitstatus_to_exitcode(status)
+    server.stdout.close()
+    assert result["serverInfo"]["name"] == "compileboard"
+    assert (server.returncode, has_torch) == (0, False)
+    # Not the time on the clock, which depends on what else this machine does.
+    assert usage.ru_utime + usage.ru_stime < STARTS_S
+
+
+def test_the_server_loads_no_torch() -> None:
+    code = "import sys, core.commands.agents.server as s; s.Agents(lambda _: None); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_sigterm_ends_the_server_though_its_client_waits(home: Path) -> None:
+    server = started(home)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+    server.stdin.flush()
+    server.stdout.readline()
+    server.terminate()
+    assert server.wait(5) == 130
+    server.stdin.close()
+    server.stdout.close()
+
+
+def test_without_the_sdk_the_command_says_how_to_install_it(home: Path) -> None:
+    code = (
+        "import sys, importlib.util as u; find = u.find_spec; "
+        "u.find_spec = lambda name, *a: None if name == 'mcp' else find(name, *a); "
+        "from core.commands.main import main; sys.exit(main(['mcp']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "pip install 'compileboard[mcp]'" in done.stderr) == (2, True)
