@@ -45,6 +45,7 @@ from core.views.run_files import RunFiles
 from core.views.runs import RunLists
 from core.views.scrub import checked_kinds
 from core.views.sweep.view import ended_line
+from core.views.why import why as answer_of
 
 NO_OPTIONS: dict[str, Any] = {}
 MOST_HOPS = 20  #: hops around a node of a graph
@@ -54,13 +55,9 @@ Chars = Annotated[int, Meta(description="most characters of the answer", ge=LEAS
 Text = Annotated[str, Meta(max_length=4_000)]
 Code = Annotated[str, Meta(description="text of a file instead", max_length=MAX_CODE_BYTES)]
 File = Annotated[Text, Meta(description="path, or path:name of the callable, by default `model`")]
-Options = Annotated[
-    dict[str, str | bool | float | list[str]],
-    Meta(
-        description="options of `core run` by name, flags as true or false",
-        extra_json_schema={"propertyNames": {"enum": [option.name for option in OPTIONS if option.flag]}},
-    ),
-]
+NAMES = {"propertyNames": {"enum": [option.name for option in OPTIONS if option.flag]}}
+WORDS = "options of `core run` by name, flags as true or false"
+Options = Annotated[dict[str, str | bool | float | list[str]], Meta(description=WORDS, extra_json_schema=NAMES)]
 RunId = Annotated[str, Meta(description="id of a stored run", max_length=200)]
 First = Annotated[int, Meta(description="number of the first one to return", ge=0)]
 CompileId = Annotated[str, Meta(description="such as 0/0; by default the one with most ops", max_length=40)]
@@ -146,16 +143,18 @@ def graph(
     return _lines({**facts, "graph": part.graph.id, "around": title}, view.as_dot().splitlines(), first)
 
 
+def why(call: ToolCall, run: RunId, question: Text, first: First = 0) -> AgentAnswer:
+    """Answer a question about a run, such as `break 1` or `not fuse relu_3 mul_7`; others list the forms."""
+    return _lines({"run": run}, as_text(answer_of(side_of_run(call.session.run(run)), question).blocks), first)
+
+
 def fixes(call: ToolCall, run: RunId, first: First = 0) -> AgentAnswer:
     """Return the fixes of a run's graph breaks and recompiles: each with its diff, claim and trial."""
     return AgentAnswer({"run": run}, "fixes", call.answers(run).fix_data, first)
 
 
 def try_fix(call: ToolCall, run: RunId, fix: Text) -> AgentAnswer:
-    """Run a copy of the model with a fix, and compare counts, results and times; changes no file.
-
-    `fix` is that of a result of `fixes` or `findings`.
-    """
+    """Run a copy of the model with a `fix` of `fixes` or `findings`, and compare both; changes no file."""
     call.session.require_change()
     before = call.answers(run)
     job = before.trial_job(fix)
@@ -290,6 +289,7 @@ TOOLS = (
     AgentTool("findings", findings),
     AgentTool("page", page),
     AgentTool("graph", graph),
+    AgentTool("why", why),
     AgentTool("fixes", fixes),
     AgentTool("try_fix", try_fix, runs=True),
     AgentTool("compare", compare),

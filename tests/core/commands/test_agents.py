@@ -188,6 +188,13 @@ def diffs(blocks: list[dict[str, Any]]) -> Iterator[str]:
         yield from diffs(block.get("blocks", []))
 
 
+@pytest.mark.parametrize("question", ["break 1", "slow", "skipped", "line 25"])
+def test_a_question_has_the_answer_of_the_command(question: str, home: Path, session: AgentSession) -> None:
+    run = run_id(home, "graph_break_zoo")
+    command = page_text("why", *question.split(), run)
+    assert lines(session, "why", run=run, question=question) == [visible(line) for line in command]
+
+
 def test_a_graph_around_a_node_a_line_and_a_kernel_has_the_node(home: Path, session: AgentSession) -> None:
     run = run_id(home, "transformer_block")
     listed = lines(session, "graph", run=run)

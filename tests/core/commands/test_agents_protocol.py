@@ -79,6 +79,7 @@ def calls(home: Path) -> list[tuple[str, dict[str, Any], bool]]:
     answers: list[tuple[str, dict[str, Any]]] = [
         *((name, {"run": run}) for name in ("verdict", "findings", "fixes", "issue", "graph")),
         ("runs", {"search": "is:ended"}),
+        ("why", {"run": run, "question": "break 1"}),
         ("page", {"run": run, "page": "graph_breaks"}),
         ("compare", {"left": run, "right": other}),
         ("check", {"run": run, "budget": "[at-most]\ngraph-breaks = 0\n"}),
