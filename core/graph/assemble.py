@@ -8,7 +8,7 @@ shapes, and share of bytes and time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, w
 SMALL = 60
 MakeNode = Callable[[int, int], Node]
 FROM_OPS = 3
+LAUNCH = "g:"  # Prefix of the ids of launches; one that calls a nested graph has that graph's launches inside.
 MOST_NAMES = 2  #: functions that name a sequence of ops between modules
 NOWHERE = Origin()
 MOST_SHAPES = 3  #: shapes shown on a group
@@ -181,7 +182,7 @@ def groups_with_facts(
     groups = []
     for index, branch in enumerate(arrangement.branches):
         first, last = branch.first, branch.last
-        facts = _parameter_fact(owned[index], parameters)
+        facts = [*_launch_fact(branch), *_parameter_fact(owned[index], parameters)]
         facts += _share("share of bytes", moved, first, last)
         facts += _time(spent, first, last, measured)
         facts += _shapes("in", read[index], nodes)
@@ -241,6 +242,22 @@ def _parameters(arrangement: Arrangement, traits: Sequence[Trait]) -> list[dict[
             for above in ancestors(group, arrangement.parents):
                 owned[above].update(dict.fromkeys(trait.parameters))
     return owned
+
+
+def _launch_fact(branch: Branch) -> Iterator[Fact]:
+    """Yield the number of kernel launches in a module; of a stack, those of each layer."""
+    is_stack = branch.kind == "stack"
+    counts = [_launches(layer) for layer in (branch.branches if is_stack else [branch])]
+    if any(counts) and not branch.id.startswith(LAUNCH):
+        few, most = min(counts), max(counts)
+        words = number(few) if few == most else f"{number(few)} to {number(most)}"
+        yield Fact("launches per layer" if is_stack else "launches", words, "text")
+
+
+def _launches(branch: Branch) -> int:
+    if branch.id.startswith(LAUNCH):
+        return any(link.startswith("k:") for link in branch.links)
+    return sum(map(_launches, branch.branches))
 
 
 def _parameter_fact(names: Iterable[str], parameters: Mapping[str, int | None]) -> list[Fact]:

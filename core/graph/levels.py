@@ -30,7 +30,7 @@ PADDING_X, PADDING_Y = 11.0, 6.0
 LABEL_HEIGHT, DETAIL_HEIGHT, CHIPS_HEIGHT = 18.0, 15.0, 21.0
 CHIP_PADDING, CHIP_GAP = 5.0, 4.0
 FOLD_SIGN = 18.0
-MOST_FACTS, FACT_CHARS = 2, 8
+MOST_FACTS, FACT_CHARS = 2, 8  #: with a unit, beside the number of launches
 METRICS: Mapping[str, float] = {
     "labelChar": LABEL_PX_PER_CHAR,
     "smallChar": SMALL_PX_PER_CHAR,
@@ -192,7 +192,8 @@ def group_size(group: Group) -> tuple[float, float]:
     """Return the width and height of a folded group: label, unfold sign, detail, count, and a few facts."""
     below = group.detail if group.kind in HULLS else f"{group.detail} · {count(group.count, 'op')}"
     label = f"{group.badge}  {group.label}" if group.badge else group.label
-    facts = [fact for fact in group.facts if fact.unit][:MOST_FACTS]
+    facts = [fact for fact in group.facts if fact.unit]
+    facts = facts[: MOST_FACTS + any(fact.unit == "text" for fact in facts)]
     widest = max(len(label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)
     widest = max([widest, *((len(fact.name) + FACT_CHARS) * SMALL_PX_PER_CHAR for fact in facts)])
     most = MOST_HULL_WIDTH if group.kind in HULLS else MOST_WIDTH

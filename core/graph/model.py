@@ -74,7 +74,7 @@ class Edge:
 
 
 class Fact(NamedTuple):
-    """A fact of a group; `unit` is the number's format: "count", "share", "s", or "" for text."""
+    """A fact of a group; `unit` is the format: "count", "share", "s", "text" (short), or ""."""
 
     name: str
     value: str | int | float

@@ -351,6 +351,13 @@ class FusionView:
         chosen = {part for node in self.schedule.after if node.name in names for part in node.nodes}
         return tuple(launch.id for launch in self._all_launches if any(node.name in chosen for node in launch.nodes))
 
+    def tie(self, *names: str) -> str:
+        """Return the words on the line between two refused nodes after fusion: the bytes at stake."""
+        row = next((row for row in self.refusals.rows if set(row.names) == set(names)), None)
+        if row is None or not row.size:
+            return "not fused"
+        return f"not fused: {'' if row.saves else 'none of '}{fmt.bytes_(row.size)}{'' if row.saves else ' saveable'}"
+
     def kernel(self, item_id: str | None) -> Kernel | None:
         """Return the kernel of a hull, an op or a kernel by its id; None if it has no kernel."""
         kind, _, name = (item_id or "").partition(":")

@@ -6,6 +6,7 @@ sent, and fields that occur thousands of times have short names.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
@@ -72,7 +73,8 @@ class ItemData(
 ):
     """A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes).
 
-    `joins` lists the groups that a node joins, of an eager call or of fused nodes, each with its first frame.
+    `joins` lists the groups that a node joins, of an eager call or of fused nodes, each with its first frame. `mix` has
+    the classes of a group's ops, each with its number of ops.
     """
 
     id: str
@@ -100,6 +102,7 @@ class ItemData(
     count: int | None = None
     facts: tuple[tuple[str, str], ...] = ()
     badge: str = ""
+    mix: tuple[tuple[str, int], ...] = ()
 
 
 class EdgeData(
@@ -325,6 +328,7 @@ def _group(view: GraphView, index: int, box: dict[str, Any]) -> ItemData:
         count=group.count,
         facts=view.group_facts(index),
         badge=group.badge,
+        mix=tuple(Counter(node.op_class for node in view.model.nodes[group.first : group.last]).most_common()),
         links=group.links,
         frames=view.group_frames(index),
         values=tuple(values),

@@ -111,6 +111,7 @@ def diff_view(title: str, diff: str, key: str, left_out: int = 0, height: int = 
 OFF = "off"
 LEFT = "drawer-left"
 TAB = "drawer-tab"
+KEPT = "drawer-kept"
 
 
 @contextmanager
@@ -135,7 +136,8 @@ def open_button(tab: str, label: str, icon: str) -> None:
 def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) -> Iterator[str | None]:
     """Draw the drawer beside a drawing: yield the tab to draw, None if the drawer is closed.
 
-    A selection opens the drawer at its first tab. The close button closes it until the next selection.
+    A selection opens the drawer at the tab that the visitor chose last, otherwise at its first. The close button closes
+    it until the next selection.
     """
     tab = _open_tab(tabs, selected)
     if tab is None:
@@ -159,7 +161,8 @@ def _open_tab(tabs: Sequence[str], selected: str | None) -> str | None:
         url.put(url.DRAWER, None)
     if asked in tabs:
         return asked
-    return tabs[0] if selected else None
+    kept = state_of(KEPT)
+    return (kept if kept in tabs else tabs[0]) if selected else None
 
 
 def _turn(tab: str | None) -> None:
@@ -170,6 +173,7 @@ def _picked() -> None:
     tab = state_of(TAB)
     if tab:
         url.put(url.DRAWER, tab)
+        set_state(KEPT, tab)
 
 
 def _close(selected: str | None) -> None:

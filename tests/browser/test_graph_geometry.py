@@ -178,3 +178,36 @@ def test_launches_that_are_higher_than_a_window_are_in_columns_if_it_is_wide(pur
     assert len(set(pure.evaluate(LAUNCHES, ["launch", 1200]))) > 1
     assert len(set(pure.evaluate(LAUNCHES, ["launch", 390]))) == 1
     assert len(set(pure.evaluate(LAUNCHES, ["module", 1200]))) == 1
+
+
+INTO_A_HULL = """
+() => {
+    const box = (id, part, x, y, more) => ({ id, part, x, y, w: 100, h: 40, label: "", cls: "", ...more })
+    const ops = [0, 1, 2, 3].map((at) => box(`op${at}`, 0, 0, 80 * at, { i: at + 1 }))
+    const aside = box("aside", 0, 140, 0, { i: 5 })
+    const hull = { id: 0, note: "", parts: [[240, 280]], items: [...ops, aside], edges: [] }
+    const first = box("first", 0, 0, 0, { i: 0 })
+    const edge = { s: 0, t: 1, points: [50, 40, 50, 60, 50, 60, 50, 100], ends: [[0, 4], [0, 1], [0, 5]] }
+    const launch = box("launch", 0, 0, 100, { g: 0, from: 1, to: 6, kind: "launch", w: 200 })
+    const root = { id: -1, note: "", parts: [[200, 140]], items: [first, launch], edges: [edge] }
+    const picture = composed(new Map([[-1, root], [0, hull]]), new Set([0]))
+    const at = (p, t) => [0, 1].map((i) =>
+        (1 - t) ** 3 * p[i] + 3 * t * (1 - t) ** 2 * p[i + 2] + 3 * t * t * (1 - t) * p[i + 4] + t ** 3 * p[i + 6])
+    return picture.stubs.map(({ inner, points }) => {
+        const touched = new Set()
+        for (let from = 0; from + 7 < points.length; from += 6) {
+            for (let step = 0; step <= 20; step += 1) {
+                const [x, y] = at(points.slice(from, from + 8), step / 20)
+                for (const { item, open, x: left, y: top, w, h } of picture.items) {
+                    if (!open && x > left && x < left + w && y > top && y < top + h) touched.add(item.id)
+                }
+            }
+        }
+        return [inner.item.id, [...touched]]
+    })
+}
+"""
+
+
+def test_an_edge_into_a_hull_runs_around_the_ops_that_it_does_not_reach(pure: Page) -> None:
+    assert pure.evaluate(INTO_A_HULL) == [["op3", []], ["op0", []], ["aside", []]]

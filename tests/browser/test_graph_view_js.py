@@ -232,7 +232,7 @@ def test_a_hull_shows_what_fusion_keeps_out_of_memory(page: Page) -> None:
     expect(item(view, "g:op0")).to_contain_text("7 µs · 5 ops")
 
 
-@pytest.mark.parametrize(("scale", "shown"), [(0.7, "17 µs"), (0.4, "17 µs"), (0.25, "1")])
+@pytest.mark.parametrize(("scale", "shown"), [(0.7, "1mul, add +37 µs · 5 ops"), (0.4, "17 µs"), (0.25, "1")])
 def test_a_hull_has_its_number_and_its_time_at_any_zoom(page: Page, scale: float, shown: str) -> None:
     view = mount(page, "fused")
     zoom = "(root, k) => { const { camera } = root.compileboardView; camera.zoom(k / camera.k) }"

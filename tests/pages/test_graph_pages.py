@@ -96,6 +96,17 @@ def test_a_tab_of_the_drawer_is_in_the_url(runs: dict[str, str]) -> None:
     assert component(app, "text-0/0-dynamo_output_graph")["title"] == "dynamo_output_graph"
 
 
+def test_the_next_selection_opens_the_drawer_at_the_tab_that_was_chosen_last(runs: dict[str, str]) -> None:
+    app = opened(menu.FX_GRAPH.script, runs["transformer_block"], select="n:layer_norm")
+    app.segmented_control(key="drawer-tab").set_value("graph text").run()
+    app.button(key="drawer-close").click().run()
+    app.session_state["fx-0/0-dynamo_output_graph"] = {"selected": "n:linear", "serial": 1}
+    app.run()
+
+    assert_sound(app)
+    assert app.segmented_control(key="drawer-tab").value == "graph text"
+
+
 def test_the_drawer_of_fusion_has_the_source_of_a_selected_kernel_and_its_lines(runs: dict[str, str]) -> None:
     app = opened(menu.FUSION.script, runs["transformer_block"], select="s:op0")
 

@@ -157,7 +157,7 @@ class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
 class CommandData(msgspec.Struct, frozen=True):
     """A selection requested by Python; `serial` is the number of the user's choices before it.
 
-    `outlined` are the ids of items that are outlined.
+    `outlined` are the ids of items that are outlined, and `tie` the words on the line between two of them.
     """
 
     source: str
@@ -165,6 +165,7 @@ class CommandData(msgspec.Struct, frozen=True):
     serial: int
     frame: int | None
     outlined: tuple[str, ...] = ()
+    tie: str = ""
 
 
 class LevelsData(msgspec.Struct, frozen=True):

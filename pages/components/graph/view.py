@@ -66,16 +66,17 @@ def graph_view(
     frame: int | None = None,
     overlay: str = "",
     outlined: tuple[str, ...] = (),
+    tie: str = "",
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
     """Draw a graph, `height` pixels high, and return the user's choice in it.
 
     `selected` is the caller's selection (usually from the URL), `frame` the film's frame: each is applied when it
     is new or changed; otherwise the user's choice counts. A caller may pass back the returned values, for example
-    through the URL: that is no new selection. `overlay` is the initial colouring, and `outlined` are ids of
-    outlined items. `on_activate` gets the id of a double-clicked node. Views with the same `channel` on a page
-    highlight each other's related items without a rerun; views with the same `step` follow each other's pan, zoom
-    and folds. If the server has dropped the graph, this call stores it again.
+    through the URL: that is no new selection. `overlay` is the initial colouring, `outlined` are ids of outlined
+    items, and `tie` is the text on the line between two of them. `on_activate` gets the id of a double-clicked node.
+    Views with the same `channel` on a page highlight each other's related items without a rerun; views with the same
+    `step` follow each other's pan, zoom and folds. If the server has dropped the graph, this call stores it again.
     """
     key = component_key(key)
     GRAPHS.keep(graph.graph)
@@ -102,7 +103,7 @@ def graph_view(
         chosen = _newest(f"{key}-last", selected, (state.picked, state.selected), state.selected)
         reported = frame if state.frame is None else state.frame
         shown = _newest(f"{key}-last-frame", frame, reported, reported)
-        command = CommandData(key, chosen, state.serial, shown, outlined)
+        command = CommandData(key, chosen, state.serial, shown, outlined, tie)
         _command(key=f"{key}-command", data=message(command))
     return Chosen(chosen, shown, state.overlay)
 

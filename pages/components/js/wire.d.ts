@@ -9,7 +9,8 @@ export type NodeVersion = [
 ];
 
 /** A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes). `joins` lists the groups
- * that a node joins, of an eager call or of fused nodes, each with its first frame. */
+ * that a node joins, of an eager call or of fused nodes, each with its first frame. `mix` has the classes of a group's
+ * ops, each with its number of ops. */
 export interface ItemData {
   id: string;
   part: number;
@@ -36,6 +37,7 @@ export interface ItemData {
   count?: number;
   facts?: [string, string][];
   badge?: string;
+  mix?: [string, number][];
 }
 
 /** An edge between two items of its level. `ends` are the pairs of connected nodes, `points` are the points of its
@@ -154,13 +156,14 @@ export interface PlaceData {
 }
 
 /** A selection requested by Python; `serial` is the number of the user's choices before it. `outlined` are the ids of
- * items that are outlined. */
+ * items that are outlined, and `tie` the words on the line between two of them. */
 export interface CommandData {
   source: string;
   id: string | null;
   serial: number;
   frame: number | null;
   outlined: string[];
+  tie: string;
 }
 
 /** The response of the routes `levels` and `all`: levels by group. */

@@ -162,6 +162,7 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
         frame=_frame(picture),
         graph=fusion.graph_id,
         outlined=fusion.hulls(*pair),
+        tie=fusion.tie(*pair),
         on_activate=partial(_activated, fusion),
     )
     _keep_frame(picture, chosen.frame)

@@ -45,6 +45,7 @@ def show(
     own: str | None = None,
     graph: str = "",
     outlined: tuple[str, ...] = (),
+    tie: str = "",
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
     """Draw a graph that fills the page; return the visitor's choice in it.
@@ -61,6 +62,7 @@ def show(
         frame=frame,
         overlay=url.asked(url.COLOUR) or overlay,
         outlined=outlined,
+        tie=tie,
         step=step,
         on_activate=on_activate,
     )

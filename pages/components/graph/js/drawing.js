@@ -235,16 +235,16 @@ export class Drawing {
     if (!this.camera.far) this.cull();
     for (const [placed, element] of this.stage.drawn) this.film.dress(element, placed);
     this.relight();
-    if (!this.picture.changes) return;
-    this.minimap.paint(this.picture, this.paints());
+    if (this.picture.changes) this.minimap.paint(this.picture, this.paints());
     this.repaintFar();
   }
 
   /** @returns {Paints} */
   paints() {
     const inks = this.inks ??= inksOf(this.root, Object.keys(this.data.classes));
-    const own = (/** @type {Item} */ item) => inks.classes.get(item.cls) ?? inks.classes.get("other");
-    return { ...inks, colourOf: (item) => (this.overlays.colourOf(item) ?? own(item)) || inks.none };
+    const own = (/** @type {Item} */ { g, cls }) => inks.classes.get(g === undefined ? cls : "group");
+    const colourOf = (/** @type {Item} */ item) => (this.overlays.colourOf(item) ?? own(item)) || inks.none;
+    return { ...inks, byClass: !this.overlays.overlay, colourOf };
   }
 
   // The item on screen that has this id.

@@ -16,6 +16,7 @@ export class Elsewhere {
   comments = COMMENTED;
   /** @type {readonly string[]} */
   outlined = [];
+  tie = "";
   /** The groups around items that are not loaded yet. @type {Map<string, number[]>} */
   folded = new Map();
   /** @type {Graph | null} */
@@ -78,10 +79,10 @@ export class Elsewhere {
   }
 
   // True if an item is newly outlined.
-  /** @param {readonly string[]} ids */
-  outline(ids) {
+  /** @param {readonly string[]} ids @param {string} [tie] the words on the line between two of them */
+  outline(ids, tie = "not fused") {
     const before = this.outlined;
-    this.outlined = ids;
+    [this.outlined, this.tie] = [ids, tie];
     this.sign();
     return ids.some((id) => !before.includes(id));
   }
@@ -103,7 +104,8 @@ export class Elsewhere {
     }
     const { boxes, drawing: { stage: { ties } } } = this;
     ties.replaceChildren();
-    if (boxes.length === 2) drawTie(ties, boxes[0], boxes[1]);
+    if (boxes.length === 2) drawTie(ties, boxes[0], boxes[1], this.tie);
+    this.drawing.signs.tie();
   }
 
   // An item that is in a folded group is signed at the group.
@@ -155,9 +157,9 @@ export class Elsewhere {
   }
 }
 
-// A line between two launches that torch did not fuse.
-/** @param {Element} parent @param {Placed} first @param {Placed} second */
-function drawTie(parent, first, second) {
+// A line between two launches that torch did not fuse, with its words at the size of the screen.
+/** @param {Element} parent @param {Placed} first @param {Placed} second @param {string} words */
+function drawTie(parent, first, second, words) {
   const [left, right] = first.x <= second.x ? [first, second] : [second, first];
   const across = right.x - left.x - left.w;
   const [upper, lower] = first.y <= second.y ? [first, second] : [second, first];
@@ -166,7 +168,11 @@ function drawTie(parent, first, second) {
     : [[upper.x + upper.w / 2, upper.y + upper.h], [lower.x + lower.w / 2, lower.y]];
   const middle = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
   make("path", { d: `M${from}L${to}` }, parent);
-  make("text", { x: middle[0], y: middle[1] - 6, "text-anchor": "middle" }, parent, "not fused");
+  const label = make("g", {}, parent);
+  Object.assign(label, { ends: [first, second], middle });
+  const wide = words.length * 7.4 + 16;
+  make("rect", { x: -wide / 2, y: -11, width: wide, height: 22, rx: 11 }, label);
+  make("text", { y: 4, "text-anchor": "middle" }, label, words);
 }
 
 /** @param {Saying} said @returns {Told | null} */

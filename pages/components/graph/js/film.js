@@ -33,7 +33,7 @@ export function groupOf(item, frame) {
 
 // True if a fusion of this frame put the node into another group.
 /** @param {Item} item @param {number} frame */
-function isFused(item, frame) {
+export function isFused(item, frame) {
   const at = item.joins?.findIndex(([from]) => from === frame) ?? -1;
   return at > 0 && Boolean(item.joins?.[at - 1][1]);
 }

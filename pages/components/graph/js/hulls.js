@@ -1,10 +1,10 @@
 // Hulls while fusion goes on: an outline around the ops of each call of eager, which has its name, and of each group of
 // fused nodes. In the last frame the launches, which are groups of the graph, take their place.
 import { arrange, filed, make } from "./dom.js";
-import { groupOf } from "./film.js";
+import { groupOf, isFused } from "./film.js";
 /** @import { Film } from "./film.js" */
 /** @import { Stage } from "./picture/stage.js" */
-/** @import { Placed } from "./types.d.ts" */
+/** @import { Paints, Placed } from "./types.d.ts" */
 
 // An eager call's group: its number, and the name of its op.
 const EAGER = /^e:\d+:(.*)$/;
@@ -38,7 +38,9 @@ export class Hulls {
     for (const [key, members] of groups) {
       const old = before.get(key);
       const same = old && old.members.length === members.length && old.members.every((it, at) => it === members[at]);
-      this.drawn.set(key, same ? old : { members, g: drawHull(members, EAGER.exec(key)?.[1]) });
+      const hull = same ? old : { members, g: drawHull(members, EAGER.exec(key)?.[1]) };
+      hull.g.classList.toggle("now", isJoined(members, film));
+      this.drawn.set(key, hull);
     }
     arrange(this.stage.joints, [...this.drawn.values()].map(({ g }) => g));
   }
@@ -58,19 +60,27 @@ function groupsOf(boxes, film) {
   return groups;
 }
 
-// From afar, groups are patches behind their boxes.
+// True if this step joined the group.
+/** @param {Placed[]} members @param {Film} film */
+function isJoined(members, film) {
+  return members.some(({ item }) => isFused(item, film.at));
+}
+
+// From afar, groups are patches behind their boxes; the result are the names of eager's calls, each with its first op.
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {Placed[]} boxes
  * @param {Film} film
  * @param {number} k
- * @param {string} colour
+ * @param {Paints} paints
  */
-export function paintGroups(context, boxes, film, k, colour) {
+export function paintGroups(context, boxes, film, k, { line, now }) {
+  /** @type {[string, Placed][]} */
+  const names = [];
   const out = Math.max(OUT, Math.min(MOST_OUT, 1.6 / k));
-  context.fillStyle = context.strokeStyle = colour;
   context.lineWidth = 2 * out;
-  for (const members of groupsOf(boxes, film).values()) {
+  for (const [key, members] of groupsOf(boxes, film)) {
+    context.fillStyle = context.strokeStyle = isJoined(members, film) ? now : line;
     const sorted = [...members].sort((a, b) => a.y - b.y || a.x - b.x);
     context.beginPath();
     sorted.forEach(({ x, y, w, h }) => context.rect(x - out, y - out, w + 2 * out, h + 2 * out));
@@ -79,7 +89,10 @@ export function paintGroups(context, boxes, film, k, colour) {
       const near = at && nearest(placed, sorted.slice(0, at));
       if (near) context.stroke(new Path2D(bridge(placed, near)));
     });
+    const name = members.length > 1 && EAGER.exec(key)?.[1];
+    if (name) names.push([name, sorted[0]]);
   }
+  return names;
 }
 
 // The union of the members' boxes and of bridges between neighbours: drawn twice, the second time smaller, in the

@@ -39,8 +39,13 @@ const GLYPHS = {
   other: "M-2.4 2.4 2.4-2.4",
 };
 
+/** @param {string} cls */
+export function glyphOf(cls) {
+  return GLYPHS[cls] ?? GLYPHS.other;
+}
+
 /** @param {string} cls @param {number} x @param {number} y @param {Element} parent */
 export function glyph(cls, x, y, parent) {
-  const d = GLYPHS[cls] ?? GLYPHS.other;
+  const d = glyphOf(cls);
   return make("path", { class: "glyph", d, transform: `translate(${x} ${y})` }, parent);
 }

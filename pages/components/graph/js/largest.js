@@ -32,10 +32,11 @@ export class Largest {
     const { name, badge, text, value } = each;
     const title = `${name}: ${value} · ${text}${badge ? ` (kernel ${badge})` : ""}`;
     const element = make("button", { type: "button", title }, this.root);
-    const head = make("span", {}, element, `${name} `);
-    make("b", {}, head, value);
+    make("span", {}, element, name);
     element.append(" ");
     const line = make("span", { class: "value" }, element);
+    make("b", {}, line, value);
+    line.append(" ");
     if (badge) make("i", {}, line, badge);
     line.append(" ");
     make("em", {}, line, text);
@@ -43,7 +44,7 @@ export class Largest {
   }
 
   /** @param {LargestData} each */
-  async go({ ids: [first, ...others] }) {
+  async go({ ids: [first, ...others], value }) {
     const { view } = this;
     const last = view.film.frames.length - 1;
     if (view.film.at !== last) view.film.go(last, true), view.python.report("frame", last);
@@ -51,7 +52,7 @@ export class Largest {
     await view.goTo(first, { toMiddle: true });
     view.root.focus({ preventScroll: true });
     if (!others.length) return;
-    view.elsewhere.outline([first, ...others]);
+    view.elsewhere.outline([first, ...others], `not fused: ${value}`);
     view.elsewhere.reveal();
     view.python.trigger("activated", WHY);
   }

@@ -3,6 +3,7 @@
 import { figure } from "../../js/words.js";
 import { button, make, opClass } from "./dom.js";
 import { glyph } from "./icons.js";
+import { shareOf } from "./picture/scene.js";
 /** @import { OverlayData } from "../../js/wire.d.ts" */
 /** @import { Item, ItemElement, Picture, Placed, Scale } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
@@ -155,7 +156,10 @@ export class Overlays {
     if (picture.items.some(({ item }) => item.badge)) {
       const entry = make("span", { class: "class" }, parent);
       make("i", {}, entry, "1");
-      entry.append("number of a generated kernel");
+      entry.append("kernel number");
+    }
+    if (picture.items.some(({ item }) => shareOf(item))) {
+      make("em", {}, make("span", { class: "class" }, parent)).after("share of time");
     }
     if (!this.overlay) return legendOfClasses(parent, classes, picture);
     const values = new Set(picture.items.filter(({ open }) => !open).map(({ item }) => this.valueOf(item)));
@@ -189,7 +193,7 @@ function swatch(parent, label, colour) {
 function legendOfClasses(parent, classes, picture) {
   const used = new Set();
   for (const { item, open } of picture.items) {
-    if (!open) used.add(item.cls);
+    if (!open) { for (const cls of item.mix?.map(([name]) => name) ?? [item.cls]) used.add(cls); }
   }
   for (const [name, label] of Object.entries(classes)) {
     if (!used.has(name)) continue;

@@ -147,19 +147,25 @@ export interface Selecting {
   wait?: number;
 }
 
-/** The group of an item in the document; `step` is what it shows of the film's frame. */
-export type ItemElement = SVGGElement & { placed: Placed; step?: string };
+/** The group of an item in the document; `step` is what it shows of the film's frame, `floor` its sheet of paper. */
+export type ItemElement = SVGGElement & { placed: Placed; step?: string; floor?: SVGRectElement };
+
+/** The words on a line between two launches; the middle of the line. */
+export type TieElement = SVGGElement & { ends: [Placed, Placed]; middle: number[] };
 
 /** The colours of the style sheet for a canvas. */
 export interface Inks {
   bg: string;
   ink: string;
   line: string;
+  now: string;
   none: string;
+  code: string;
   classes: Map<string, string>;
 }
 
 export interface Paints extends Inks {
+  byClass: boolean;
   colourOf(item: Item): string;
 }
 

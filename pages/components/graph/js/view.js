@@ -126,7 +126,7 @@ export class GraphView extends Drawing {
   /** @param {CommandData} wish */
   async obey(wish) {
     if (wish.source !== this.data.source) return;
-    const paired = this.elsewhere.outline(wish.outlined ?? []);
+    const paired = this.elsewhere.outline(wish.outlined ?? [], wish.tie);
     if (this.python.heeds(wish.serial)) await this.follow(wish);
     if (paired) await this.folds.reach(this.elsewhere.outlined), this.elsewhere.reveal();
   }

@@ -1,11 +1,14 @@
 // Pure geometry: laid-out levels and the set of unfolded groups become one picture. A level is warped to make room,
 // never laid out again.
 import { ALONE, inColumns, LAUNCHES } from "./columns.js";
+import { Lanes } from "./route.js";
 import { warp } from "./warp.js";
 /** @import { Box, Composed, Item, LaidOut, Levels, Line, Picture, Placed, Rect } from "../types.d.ts" */
 
-const HEADER = 30;
-const HULL_HEADER = 42;
+const HEADER = 34;
+const HULL_HEADER = 48;
+// Below its title a group has room for edges that turn.
+export const BELOW = 10;
 const INSET = 14;
 const GAP = 28;
 const SHAPE = 1.6;
@@ -192,33 +195,27 @@ function holderOf(picture, levels, node, from = -1) {
 // An edge continues thinly from the border of an unfolded group to its items inside.
 /** @param {Picture} picture @param {Levels} levels */
 function continuations(picture, levels) {
-  for (const here of picture.edges) {
+  const lanes = new Lanes(picture);
+  for (const line of picture.edges) {
     for (const side of [0, 1]) {
-      const box = side ? here.t : here.s;
+      const box = side ? line.t : line.s;
       if (!box.open) continue;
-      const p = here.points;
+      const p = line.points;
       const [x, y] = side ? p.slice(-2) : p.slice(0, 2);
-      for (const ends of (here.edge.ends ?? []).slice(0, STUBS)) {
+      for (const ends of (line.edge.ends ?? []).slice(0, STUBS)) {
         const inner = holderOf(picture, levels, ends[side], box.item.g);
         if (!inner || inner === box) continue;
-        const same = here.stubs.find((other) => other.inner === inner && other.side === side);
+        const same = line.stubs.find((other) => other.inner === inner && other.side === side);
         if (same) same.ends.push(ends);
         else {
-          const points = stub(inner, x, y, side);
-          here.stubs.push({ of: here, side, inner, ends: [ends], points, box: around(points) });
+          const channel = side ? headerOf(box.item) - BELOW / 2 : INSET / 2;
+          const points = lanes.route(line, box, inner, [x, y], side, channel);
+          line.stubs.push({ of: line, side, inner, ends: [ends], points, box: around(points) });
         }
       }
     }
-    picture.stubs.push(...here.stubs);
+    picture.stubs.push(...line.stubs);
   }
-}
-
-/** @param {Placed} inner @param {number} x @param {number} y @param {number} side */
-function stub(inner, x, y, side) {
-  const from = [inner.x + inner.w / 2, side ? inner.y : inner.y + inner.h];
-  const bend = Math.max(12, Math.min(60, Math.abs(y - from[1]) / 2)) * (side ? 1 : -1);
-  const curve = [x, y, x, y + bend, from[0], from[1] - bend, ...from];
-  return side ? curve : [from[0], from[1], from[0], from[1] - bend, x, y + bend, x, y];
 }
 
 // The whole picture: items and edges in one coordinate system, with its top-left corner at 0, 0. A wide view has room

@@ -2,8 +2,10 @@
 // no longer covers the view.
 import { drawingOn, filed, make } from "../dom.js";
 import { paintGroups } from "../hulls.js";
+import { glyphOf } from "../icons.js";
 import { isHull } from "./compose.js";
 import { isStretched } from "./grid.js";
+import { mixOf, shareOf } from "./scene.js";
 /** @import { Paints, Picture, Placed, Rect, Spot } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Film } from "../film.js" */
@@ -11,6 +13,12 @@ import { isStretched } from "./grid.js";
 
 const COVER = 0.3;
 const SHARPEST = 2;
+// Names of ops: their size on screen, the height of a box that has room for one, and how many there are at most.
+const NAME = 9;
+const NAME_CHAR = 0.61;
+const NAMED = 11;
+const LEAST_CALL = 30;
+const MOST_NAMES = 800;
 
 /** @typedef {Spot & { marginX: number, marginY: number, width: number, height: number }} Surface */
 
@@ -89,22 +97,35 @@ function paintAll(context, stage, rect, k, paints, film) {
   open.sort((a, b) => a.depth - b.depth);
   const boxes = items.filter((placed) => !placed.open);
   paintFrames(context, open, k, paints);
-  paintGroups(context, boxes, film, k, paints.line);
+  const calls = paintGroups(context, boxes, film, k, paints);
   paintLines(context, stage, rect, k, paints);
   paintBoxes(context, boxes, k, paints);
+  paintNames(context, boxes, k, paints, film);
+  if (NAMED <= LEAST_CALL * k) paintCalls(context, calls, k, paints, stage);
   return items.length;
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Placed[]} open @param {number} k @param {Paints} paints */
-function paintFrames(context, open, k, { ink }) {
-  for (const { x, y, w, h } of open) {
-    context.fillStyle = context.strokeStyle = ink;
-    context.globalAlpha = 0.035;
-    context.fillRect(x, y, w, h);
-    context.globalAlpha = 0.3;
-    context.lineWidth = 1 / k;
-    context.strokeRect(x, y, w, h);
+function paintFrames(context, open, k, { ink, bg }) {
+  context.strokeStyle = ink;
+  for (const { item, x, y, w, h } of open) {
+    const hull = isHull(item);
+    context.fillStyle = hull ? bg : ink;
+    context.setLineDash(item.kind === "library" ? [6 / k, 3 / k] : []);
+    context.beginPath();
+    context.roundRect(x, y, w, h, (hull ? 5 : 3) / k);
+    context.globalAlpha = hull ? 1 : 0.035;
+    context.fill();
+    context.globalAlpha = hull ? 0.62 : 0.25;
+    context.lineWidth = (hull ? 1.4 : 1) / k;
+    context.stroke();
+    context.globalAlpha = 1;
+    const share = shareOf(item);
+    if (!share) continue;
+    context.fillStyle = ink;
+    context.fillRect(x + 4 / k, y - 1.5 / k, (w - 8 / k) * share, 3 / k);
   }
+  context.setLineDash([]);
   context.globalAlpha = 1;
 }
 
@@ -130,8 +151,9 @@ function paintLines(context, stage, rect, k, { line }) {
   context.stroke();
 }
 
+// A box that is large enough is drawn as nearby, tinted and with a stripe; a smaller one is a patch of its colour.
 /** @param {CanvasRenderingContext2D} context @param {Placed[]} boxes @param {number} k @param {Paints} paints */
-function paintBoxes(context, boxes, k, { colourOf, bg }) {
+function paintBoxes(context, boxes, k, { colourOf, bg, classes, byClass }) {
   /** @type {Map<string, Placed[]>} */
   const byColour = new Map();
   for (const placed of boxes) filed(byColour, colourOf(placed.item), placed);
@@ -140,9 +162,93 @@ function paintBoxes(context, boxes, k, { colourOf, bg }) {
     for (const { x, y, w, h } of members) context.rect(x, y, Math.max(w, 1 / k), Math.max(h, 1 / k));
     context.fillStyle = bg;
     context.fill();
-    context.globalAlpha = 0.6;
-    context.fillStyle = colour;
-    context.fill();
+    context.fillStyle = context.strokeStyle = colour;
+    for (const [large, alpha] of /** @type {[boolean, number][]} */ ([[false, 0.6], [true, 0.25]])) {
+      context.beginPath();
+      for (const { x, y, w, h } of members) {
+        if (h * k >= NAMED === large) context.rect(x, y, Math.max(w, 1 / k), Math.max(h, 1 / k));
+      }
+      context.globalAlpha = alpha;
+      context.fill();
+      if (!large) continue;
+      context.globalAlpha = 0.7;
+      context.lineWidth = 1 / k;
+      context.stroke();
+    }
     context.globalAlpha = 1;
+    for (const { item, x, y, h } of members) {
+      if (h * k < NAMED) continue;
+      if (!byClass || item.g === undefined) context.fillRect(x, y, 3 / k, h);
+      else {for (const [cls, from, to] of mixOf(item)) {
+          context.fillStyle = classes.get(cls) ?? colour;
+          context.fillRect(x, y + from * h, 3 / k, (to - from) * h);
+        }}
+    }
   }
+}
+
+// Names of ops in boxes that have room for them, whole; the sign of its class in a smaller box. Groups have signs.
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Placed[]} boxes
+ * @param {number} k
+ * @param {Paints} paints
+ * @param {Film} film
+ */
+function paintNames(context, boxes, k, { ink, code, byClass }, film) {
+  context.fillStyle = ink;
+  context.font = `500 ${NAME / k}px ${code}`;
+  context.textBaseline = "middle";
+  let room = MOST_NAMES;
+  for (const { item, x, y, w, h } of boxes) {
+    if (item.g !== undefined || h * k < NAMED || !room) continue;
+    const label = film.versionOf(item)?.[1] ?? item.label;
+    room -= 1;
+    if (label.length * NAME * NAME_CHAR <= w * k - 8) context.fillText(label, x + 6 / k, y + h / 2);
+    else if (byClass) paintGlyph(context, glyphOf(item.cls), x + w / 2, y + h / 2, k, ink);
+  }
+}
+
+// Names of eager's calls, above their first ops or beside them, where no box is.
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {[string, Placed][]} calls
+ * @param {number} k
+ * @param {Paints} paints
+ * @param {Stage} stage
+ */
+function paintCalls(context, calls, k, { ink, bg }, stage) {
+  context.lineWidth = 3 / k;
+  context.lineJoin = "round";
+  context.strokeStyle = bg;
+  context.fillStyle = ink;
+  const [high, out] = [NAME / k, 5 / k];
+  for (const [name, { x, y, w, h }] of calls) {
+    const wide = name.length * NAME * NAME_CHAR / k;
+    const spots = [[x - out, y - out - high], [x + w + out, y + (h - high) / 2], [x - out - wide, y + (h - high) / 2]];
+    const isFree = (/** @type {number[]} */ [left, top]) =>
+      ![...stage.grid.find([left, top, left + wide, top + high])].some(({ open }) => !open);
+    const spot = spots.find(isFree);
+    if (!spot) continue;
+    context.strokeText(name, spot[0], spot[1] + high / 2);
+    context.fillText(name, spot[0], spot[1] + high / 2);
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} d
+ * @param {number} x
+ * @param {number} y
+ * @param {number} k
+ * @param {string} ink
+ */
+function paintGlyph(context, d, x, y, k, ink) {
+  context.save();
+  context.translate(x, y);
+  context.scale(1 / k, 1 / k);
+  context.strokeStyle = ink;
+  context.lineWidth = 1.2;
+  context.stroke(new Path2D(d));
+  context.restore();
 }

@@ -10,8 +10,10 @@ export function inksOf(root, classes) {
     bg: colour("var(--bg)"),
     ink: colour("var(--ink)"),
     line: colour("var(--edge)"),
+    now: colour("var(--accent)"),
     none: colour("var(--unrecorded)"),
-    classes: new Map(),
+    code: getComputedStyle(root).getPropertyValue("--code"),
+    classes: new Map([["group", colour("var(--edge)")]]),
   };
   for (const name of [...classes, "other"]) {
     probe.className = opClass(name);

@@ -1,13 +1,15 @@
-// Drawing of one item or one edge: SVG elements in the item's own coordinates.
+// Drawing of one item: SVG elements in the item's own coordinates.
 import { counted } from "../../../js/shared.js";
-import { headerOf, isHull } from "./compose.js";
+import { BELOW, headerOf, isHull } from "./compose.js";
 import { cut, cutFacts, cutName, make, OP_CLASS, opClass } from "../dom.js";
 import { glyph } from "../icons.js";
 /** @import { MetricsData } from "../../../js/wire.d.ts" */
-/** @import { GroupItem, ItemElement, Line, Placed, Stub } from "../types.d.ts" */
+/** @import { GroupItem, Item, ItemElement, Placed } from "../types.d.ts" */
 
 const FACT = 15;
-const SHEET = 4;
+const SHEET = 5;
+const STRIPE = 5;
+export const TIME_FROM = 10;
 const ROUND = 6;
 
 /** @param {Placed} placed @param {MetricsData} m */
@@ -43,7 +45,7 @@ export function lookOf({ item, open, w, h }) {
   return JSON.stringify(
     item.g === undefined
       ? [cls, label, item.detail, item.chips, thin, w, h]
-      : [cls, label, item.kind, groupLine(item), item.facts, item.badge, thin, open, w, h],
+      : [label, item.kind, groupLine(item), item.facts, item.badge, item.mix, thin, open, w, h],
   );
 }
 
@@ -120,6 +122,7 @@ function drawGroup(g, item, { w, h }, m) {
     }
   }
   drawBox(g, w, h);
+  drawMix(g, item, h);
   const before = drawNumber(g, item, m);
   const room = w - 2 * m.padX;
   const label = cutName(item.label, room - 18 - before, m.labelChar);
@@ -141,7 +144,43 @@ function drawGroup(g, item, { w, h }, m) {
     );
     y += FACT;
   }
+  drawTime(g, item, w);
   foldSign(g, w - 21, 5, "unfold", `Unfold ${item.label}`);
+}
+
+// The classes of the ops inside, as parts of the stripe.
+/** @param {Element} g @param {GroupItem} item @param {number} h */
+function drawMix(g, item, h) {
+  for (const [cls, from, to] of mixOf(item)) {
+    make("rect", {
+      class: `mix ${opClass(cls)}`,
+      x: 0,
+      y: 2 + from * (h - 4),
+      width: STRIPE,
+      height: (to - from) * (h - 4),
+    }, g);
+  }
+}
+
+// The classes of a group's ops, each with where its part of the stripe begins and ends.
+/** @param {Item} item @returns {[string, number, number][]} */
+export function mixOf({ mix = [] }) {
+  const all = mix.reduce((sum, [, count]) => sum + count, 0);
+  let at = 0;
+  return mix.map(([cls, count]) => [cls, at / all, (at += count) / all]);
+}
+
+// The share of time of a launch, as a part of its upper border.
+/** @param {Element} g @param {GroupItem} item @param {number} w */
+function drawTime(g, item, w) {
+  const share = shareOf(item);
+  if (share) make("path", { class: "time of-launch", d: `M${TIME_FROM} 0h${(w - 2 * TIME_FROM) * share}` }, g);
+}
+
+// The share of time in the facts of a launch; 0 if it is not known, or under 1 %.
+/** @param {Item} item */
+export function shareOf(item) {
+  return isHull(item) ? Number(/(?:about |\()([\d.]+) %/.exec(item.detail ?? "")?.[1] ?? 0) / 100 : 0;
 }
 
 // The number of a kernel, before the label of its hull; the result is the width that it takes.
@@ -166,7 +205,7 @@ function drawOpen(g, item, { w, h }, m) {
   const [header, round] = isHull(item) ? [headerOf(item), 12] : [headerOf(item), 6];
   make("rect", { class: "body", width: w, height: h, rx: round }, g);
   const corner = `${round} ${round} 0 0 1`;
-  const top = `M${round} 0H${w - round}A${corner} ${w} ${round}V${header - 6}H0V${round}A${corner} ${round} 0Z`;
+  const top = `M${round} 0H${w - round}A${corner} ${w} ${round}V${header - BELOW}H0V${round}A${corner} ${round} 0Z`;
   make("path", { class: "header", d: top }, g);
   const before = drawNumber(g, item, m);
   const room = w - before - (isHull(item) ? 2 * m.padX + m.foldSign : 3 * m.padX + 42);
@@ -184,6 +223,7 @@ function drawOpen(g, item, { w, h }, m) {
       cutFacts(line, rest, m.smallChar),
     );
   }
+  drawTime(g, item, w);
   if (!isHull(item)) foldSign(g, w - 42, 3, "deep", `Unfold all below ${item.label}`);
   foldSign(g, w - 21, 3, "fold", `Fold ${item.label}`);
 }
@@ -201,70 +241,4 @@ function foldSign(parent, x, y, act, title) {
   }, parent);
   make("rect", { width: 16, height: 16, rx: 3 }, g);
   make("path", { d: SIGNS[act] }, g);
-}
-
-/** @param {number[]} points */
-function drawPath(points) {
-  let d = `M${points[0]} ${points[1]}`;
-  for (let i = 2; i + 5 < points.length; i += 6) d += `C${points.slice(i, i + 6).join(" ")}`;
-  return d;
-}
-
-// The edge of a curve.
-/** @param {Line | Stub} line */
-export function edgeOf(line) {
-  return line.edge ?? line.of.edge;
-}
-
-/** @param {Line | Stub} line */
-export function drawCurve(line) {
-  return line.edge ? drawEdge(line) : drawStub(line);
-}
-
-/** @param {Line} line */
-function drawEdge({ edge, points, t }) {
-  const g = make("g", { class: edge.bytes ? "edge" : "edge unstored" });
-  g.classList.toggle("to-hull", t.open && isHull(t.item));
-  const wide = edge.bytes ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
-  make("path", { class: "line", d: drawPath(points), style: `--wide:${wide.toFixed(2)}` }, g);
-  make("path", { class: "head", d: arrowHead(points) }, g);
-  if (edge.refused) drawBreak(g, points);
-  return g;
-}
-
-// A refused fusion: a break in the middle of the edge.
-/** @param {Element} parent @param {number[]} points */
-function drawBreak(parent, points) {
-  const [x, y] = middleOf(points);
-  make("path", { class: "gap", d: `M${x - 9} ${y}H${x + 9}` }, parent);
-  make("path", { class: "break", d: `M${x - 9} ${y - 3}H${x + 9}M${x - 9} ${y + 3}H${x + 9}` }, parent);
-}
-
-// While fusion goes on, a stub at a hull is the last piece of its edge, and has the head.
-/** @param {Stub} stub */
-function drawStub({ points, of, side }) {
-  const end = side ? of.t : of.s;
-  const g = make("g", { class: isHull(end.item) ? "stub of-hull" : "stub" });
-  make("path", { class: "line", d: drawPath(points) }, g);
-  if (side && isHull(end.item)) make("path", { class: "head", d: arrowHead(points) }, g);
-  return g;
-}
-
-/** @param {number[]} p */
-function arrowHead(p) {
-  const [x, y] = p.slice(-2);
-  let back = p.length - 4;
-  while (back > 0 && Math.hypot(p[back] - x, p[back + 1] - y) < 0.5) back -= 2;
-  const length = Math.hypot(x - p[back], y - p[back + 1]) || 1;
-  const [ux, uy] = [(x - p[back]) / length, (y - p[back + 1]) / length];
-  const [bx, by] = [x - ux * 6, y - uy * 6];
-  return `M${x} ${y}L${bx - uy * 3} ${by + ux * 3}L${bx + uy * 3} ${by - ux * 3}Z`;
-}
-
-// The middle of a curve, for its label.
-/** @param {number[]} p */
-export function middleOf(p) {
-  const at = 6 * Math.floor((p.length - 2) / 12);
-  if (at + 7 >= p.length) return p.slice(0, 2);
-  return [0, 1].map((i) => (p[at + i] + 3 * p[at + 2 + i] + 3 * p[at + 4 + i] + p[at + 6 + i]) / 8);
 }

@@ -1,18 +1,19 @@
 // Names of groups at the size of the screen, as on a map, where the picture's own text is too small to read: the number
-// of a kernel, its most important figure and its name, as far as there is room.
+// of a kernel, its most important figure and its name, as far as there is room. Layers come first, then the launches
+// that take most time; where two signs would overlap, the later one moves down, or keeps its number alone.
 import { isPresenting } from "../../../js/room.js";
 import { arrange, cutFacts, cutName, make } from "../dom.js";
 import { TEXT_FROM } from "./camera.js";
 import { headerOf, isHull } from "./compose.js";
 import { isStretched, overlap } from "./grid.js";
-import { groupLine } from "./scene.js";
+import { groupLine, shareOf } from "./scene.js";
 /** @import { Film } from "../film.js" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Stage } from "./stage.js" */
-/** @import { GroupItem, Picture, Placed, Rect } from "../types.d.ts" */
+/** @import { GroupItem, Picture, Placed, Rect, TieElement } from "../types.d.ts" */
 
 const FROM = 0.85;
-const MOST = 80;
+const MOST = 120;
 const AROUND = 0.3;
 const STALE = 0.08;
 const SIZE = 11;
@@ -20,8 +21,8 @@ const PRESENTED = 14;
 const CHAR = 0.61;
 const LEAST_WIDE = 16;
 const LEAST_NAMED = 50;
-const LEAST_NAME = 3;
-const LEAST_CUT = 8;
+const LEAST_DOWN = 3;
+const MOST_DOWN = 48;
 
 /** @typedef {Placed & { item: GroupItem }} PlacedGroup */
 
@@ -34,7 +35,7 @@ export class Signs {
   posts = [];
   eager = false;
   fusing = false;
-  /** The signs of groups at one scale and size; null where none fits. @type {Map<PlacedGroup, Made | null>} */
+  /** The signs of groups at one scale and size, with all that fits and with less. @type {Map<PlacedGroup, Made[]>} */
   made = new Map();
   madeFor = "";
 
@@ -46,10 +47,11 @@ export class Signs {
     this.root = root;
   }
 
-  // Another picture; the outer groups first, and the larger ones of each depth.
+  // Another picture; the outer layers first, then launches by their time, and the larger ones of each kind.
   /** @param {Picture} picture */
   over(picture) {
-    this.groups = picture.items.filter(isGroup).sort((a, b) => a.depth - b.depth || b.w * b.h - a.w * a.h);
+    const rank = (/** @type {PlacedGroup} */ { item, depth }) => isHull(item) ? 1000 - shareOf(item) : depth;
+    this.groups = picture.items.filter(isGroup).sort((a, b) => rank(a) - rank(b) || b.w * b.h - a.w * a.h);
     this.made.clear();
     this.clear();
   }
@@ -70,6 +72,7 @@ export class Signs {
   // While the camera moves, signs are scaled with the drawing; at rest they have the size of the screen again.
   follow() {
     const { k } = this.camera;
+    this.tie();
     const on = k < FROM;
     this.root.classList.toggle("small", on);
     const [left, top, right, bottom] = this.camera.rect();
@@ -80,6 +83,22 @@ export class Signs {
     if (!on) return void (this.at && this.clear());
     if (stale) this.draw(this.camera.rect(AROUND), k);
     else if (!this.camera.moving) { for (const sign of this.stage.signs.children) rescale(sign, k); }
+  }
+
+  // The words on the line between two launches, beside both: between them if there is room.
+  tie() {
+    const { k } = this.camera;
+    for (const layer of [this.stage.ties, this.stage.rings]) layer.style.setProperty("--px", `${1 / k}px`);
+    for (const label of /** @type {Iterable<TieElement>} */ (this.stage.ties.querySelectorAll("g"))) {
+      const [first, second] = label.ends;
+      const { width, height } = label.getBBox();
+      const across = Math.max(second.x - first.x - first.w, first.x - second.x - second.w);
+      const down = Math.max(second.y - first.y - first.h, first.y - second.y - second.h);
+      const isBetween = across * k > width + 8 || down * k > height + 8;
+      const top = Math.min(first.y, second.y) - height / 2 / k - 4 / k;
+      const [x, y] = label.middle;
+      label.setAttribute("transform", `translate(${x} ${isBetween ? y : top}) scale(${1 / k})`);
+    }
   }
 
   // The group whose sign stands at a point of the picture.
@@ -95,7 +114,7 @@ export class Signs {
     this.fusing = this.film.fusing;
     const size = isPresenting() ? PRESENTED : SIZE;
     this.eager = this.film.eager;
-    const madeFor = `${k} ${size} ${this.eager}`;
+    const madeFor = `${k} ${size} ${this.eager} ${this.fusing}`;
     if (this.madeFor !== madeFor) this.made.clear();
     this.madeFor = madeFor;
     const shown = [];
@@ -105,26 +124,54 @@ export class Signs {
       if (!overlap(box, rect) || !this.stage.visible(item) || (this.fusing && placed.open && isHull(item))) {
         continue;
       }
-      const made = this.madeOf(placed, k, size);
-      if (!made || this.posts.some((old) => overlap(made.spot, old.spot))) continue;
-      this.posts.push({ placed, spot: made.spot });
-      made.g ??= signPost(made, k);
-      rescale(made.g, k);
-      shown.push(made.g);
+      const post = this.postOf(placed, k, size);
+      if (!post) continue;
+      this.posts.push({ placed, spot: post.spot });
+      post.made.g ??= signPost(post.made, k < TEXT_FROM && placed.open);
+      post.made.g.setAttribute("data-at", `translate(${post.spot[0]} ${post.spot[1]})`);
+      rescale(post.made.g, k);
+      shown.push(post.made.g);
     }
     arrange(this.stage.signs, shown);
   }
 
+  // The sign of a group, and its free place: at the top, below a sign that stands there, or at a lower corner. A sign
+  // that has no place is left out but for its number.
   /** @param {PlacedGroup} placed @param {number} k @param {number} size */
+  postOf(placed, k, size) {
+    const all = this.made.get(placed) ?? this.madeOf(placed, k, size);
+    this.made.set(placed, all);
+    for (const made of all) {
+      const spot = this.spotOf(placed, made, k);
+      if (spot) return { made, spot };
+    }
+    return null;
+  }
+
+  /** @param {PlacedGroup} placed @param {number} k @param {number} size @returns {Made[]} */
   madeOf(placed, k, size) {
-    const known = this.made.get(placed);
-    if (known !== undefined) return known;
-    const sign = signOf(placed, k, size, this.eager);
-    const [x, y] = [placed.x + (placed.open ? 4 : 6) / k, placed.y + 3 / k];
-    /** @type {Made | null} */
-    const made = sign && { ...sign, spot: [x, y, x + sign.width / k, y + sign.height / k] };
-    this.made.set(placed, made);
-    return made;
+    const sign = signOf(placed, k, size, this.film);
+    if (!sign) return [];
+    const width = sign.badge ? badgeWidth(sign.badge, size) : 0;
+    return sign.badge && sign.width > width ? [sign, { ...sign, lines: [[]], width, height: size + 4 }] : [sign];
+  }
+
+  // A layer's name moves by a line at most, a launch's by a few.
+  /** @param {PlacedGroup} placed @param {Made} made @param {number} k @returns {Rect | null} */
+  spotOf({ item, x, y, w, h, open }, { width, height }, k) {
+    const [wide, high, aside] = [width / k, height / k, (open ? 4 : 6) / k];
+    const left = x + aside;
+    const most = open && !isHull(item) ? height + LEAST_DOWN : MOST_DOWN;
+    let top = y + 3 / k;
+    const at = (/** @type {number} */ across, /** @type {number} */ down) => [across, down, across + wide, down + high];
+    const taken = (/** @type {Rect} */ spot) => this.posts.find((old) => overlap(spot, old.spot))?.spot;
+    for (let other = taken(at(left, top)); other; other = taken(at(left, top))) {
+      top = other[3] + 2 / k;
+      if (top + high > y + h || top > y + most / k) break;
+    }
+    const corner = Math.max(left, x + w - wide - aside);
+    const spots = [at(left, top), at(corner, y + 3 / k), at(left, y + h - high - 3 / k)];
+    return spots.find((spot) => spot[1] <= y + most / k && spot[3] <= y + h && !taken(spot)) ?? null;
   }
 }
 
@@ -135,12 +182,12 @@ function rescale(sign, k) {
   if (sign.getAttribute("transform") !== transform) sign.setAttribute("transform", transform);
 }
 
-/** @param {Made} made @param {number} k */
-function signPost({ badge, lines, size, width, height, spot: [x, y] }, k) {
-  const g = make("g", { class: "sign-post", "data-at": `translate(${x} ${y})` });
+/** @param {Made} made @param {boolean} plated */
+function signPost({ badge, lines, size, width, height }, plated) {
+  const g = make("g", { class: "sign-post" });
   g.style.fontSize = `${size}px`;
   // From afar, a sign is larger than the header that it stands for.
-  if (k < TEXT_FROM) make("rect", { class: "plate", x: -2, y: -1, width: width + 4, height: height + 2, rx: 3 }, g);
+  if (plated) make("rect", { class: "plate", x: -2, y: -1, width: width + 4, height: height + 2, rx: 3 }, g);
   let indent = 0;
   if (badge) {
     indent = badgeWidth(badge, size) + 4;
@@ -169,11 +216,11 @@ function badgeWidth(badge, size) {
 }
 
 /** @typedef {{ badge: string, lines: [string, string][][], size: number, width: number, height: number }} Sign */
-/** @typedef {Sign & { spot: Rect, g?: SVGGElement }} Made */
+/** @typedef {Sign & { g?: SVGGElement }} Made */
 
 // The parts of a sign that fit into a box; null if none does.
-/** @param {PlacedGroup} placed @param {number} k @param {number} size @param {boolean} eager @returns {Sign | null} */
-function signOf({ item, w, h, open }, k, size, eager) {
+/** @param {PlacedGroup} placed @param {number} k @param {number} size @param {Film} film @returns {Sign | null} */
+function signOf({ item, w, h, open }, k, size, film) {
   const signs = k < TEXT_FROM ? 0 : (open && !isHull(item) ? 44 : 24) * k;
   const [wide, high, char] = [w * k - 6 - signs, h * k - 4, size * CHAR];
   const badge = item.badge ?? "";
@@ -182,19 +229,19 @@ function signOf({ item, w, h, open }, k, size, eager) {
   if (high < size + 4 || wide < (hull ? Math.max(LEAST_WIDE, indent - 4) : LEAST_NAMED)) return null;
   const room = Math.floor((wide - indent) / char);
   const two = (open ? headerOf(item) : h) * k >= 2 * size + 9;
-  const figure = figureOf(item, eager);
+  const figure = figureOf(item, film);
   /** @type {[string, string][][]} */
   let lines;
   const line = hull || !figure ? groupLine(item) : `${figure} · ${groupLine(item)}`;
-  if (two) lines = [[["name", fitted(item.label, room)]], [["what", cutFacts(line, w * k - 8, char)]]];
+  if (two) lines = [[["name", fitted(item.label, room)]], [["what", wholeFacts(line, w * k - 8, char)]]];
   else if (!hull || !figure) {
     const both = figure && item.label.length + figure.length + 1 <= room;
     lines = [[["name", fitted(item.label, room)], ...(both ? [twain("what", figure)] : [])]];
   } else {
     const shown = room >= figure.length ? [twain("name", figure)] : [];
     const rest = shown.length ? room - figure.length - 1 : room;
-    const name = rest >= LEAST_NAME ? fitted(item.label, rest) : "";
-    lines = [[...shown, ...(name && (rest >= LEAST_CUT || !name.includes("…")) ? [twain("what", name)] : [])]];
+    const name = shortName(item.label, rest);
+    lines = [[...shown, ...(name ? [twain("what", name)] : [])]];
   }
   const length = (/** @type {[string, string][]} */ parts) =>
     parts.reduce((sum, [, text]) => sum + text.length + 1, -1) * char;
@@ -208,21 +255,37 @@ function twain(name, text) {
   return [name, text];
 }
 
+// The facts that fit; of the first one at least its first part, or nothing.
+/** @param {string} line @param {number} width @param {number} perCharacter */
+function wholeFacts(line, width, perCharacter) {
+  const facts = cutFacts(line, width, perCharacter);
+  const [first] = line.split(/, | · /);
+  return !facts.includes("…") ? facts : first.length * perCharacter <= width ? first : "";
+}
+
+// The whole name, its ops, or its first op: what has room, and never a part of a word.
+/** @param {string} name @param {number} most */
+function shortName(name, most) {
+  const ops = name.split(" · ").at(-1) ?? "";
+  const [first] = ops.split(/[,+]/);
+  return [name, ops, `${first.trim()} …`, first.trim()].find((text) => text.length <= most) ?? "";
+}
+
 /** @param {string} text @param {number} most */
 function fitted(text, most) {
   return cutName(text, most, 1);
 }
 
-// The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module,
-// and before it is compiled the calls of eager in it.
-/** @param {GroupItem} item @param {boolean} eager */
-function figureOf(item, eager) {
+// The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module.
+// Before the launches there are only the calls of eager.
+/** @param {GroupItem} item @param {Film} film */
+function figureOf(item, { eager, fusing }) {
   if (isHull(item)) {
     const [time] = (item.detail ?? "").split(" · ");
     return time.replace(/ \(.*\)$| of time$/, "").replace("about ", "≈").replace("under ", "<");
   }
   const facts = item.facts ?? [];
-  if (eager) return facts.find(([name]) => name === "eager")?.[1] ?? "";
+  if (fusing) return eager ? facts.find(([name]) => name === "eager")?.[1] ?? "" : "";
   return (facts.find(([name]) => name.startsWith("time")) ?? facts.find(([name]) => name.startsWith("share")))?.[1] ??
     "";
 }

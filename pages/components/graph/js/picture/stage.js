@@ -1,16 +1,13 @@
 // The stage: only the items near the view are in the document. A grid finds them, and elements survive small changes.
 import { headerOf, isHull } from "./compose.js";
+import { drawCurve, edgeOf, middleOf } from "./curves.js";
 import { make } from "../dom.js";
 import { Grid, overlap } from "./grid.js";
-import { copyItem, drawCurve, drawItem, edgeOf, lookOf, middleOf } from "./scene.js";
+import { toggle } from "./marks.js";
+import { copyItem, drawItem, lookOf } from "./scene.js";
 /** @import { EdgeData, MetricsData } from "../../../js/wire.d.ts" */
 /** @import { Item, ItemElement, Line, Picture, Placed, Rect, Stub } from "../types.d.ts" */
 
-/** @type {Record<string, string>} */
-const SIGNS = {
-  commented: "M-4 -15H10A3 3 0 0 1 13 -12V-6A3 3 0 0 1 10 -3H3L-2 2V-3H-4A3 3 0 0 1 -7 -6V-12A3 3 0 0 1 -4 -15Z",
-  pinned: "M18 -15H26V-13L25 -12V-8L27 -6V-4.500H22.700V1H21.300V-4.500H17V-6L19 -8V-12L18 -13Z",
-};
 const PER_FRAME = 150;
 const MOST_LABELS = 24;
 const LABEL_CHAR = 6.1;
@@ -46,6 +43,8 @@ export class Stage {
     }, defs);
     make("rect", { class: "hatched", width: 1.5, height: 6 }, hatch);
     const layer = (/** @type {string} */ name) => make("g", { class: name }, this.svg);
+    // An open group is a sheet under the edges, a launch one of paper; borders and titles lie above the edges.
+    this.floors = layer("floors");
     this.joints = layer("joints");
     this.edges = layer("edges");
     this.lit = layer("lit");
@@ -153,9 +152,11 @@ export class Stage {
     const old = this.spare?.get(this.key(placed));
     const element = old ?? this.make(placed);
     element.placed = placed;
-    element.setAttribute("transform", `translate(${placed.x} ${placed.y})`);
-    this.drawn.set(placed, element);
     if (!old) this.enter(element, placed);
+    for (const part of [element, element.floor]) {
+      part?.setAttribute("transform", `translate(${placed.x} ${placed.y})`);
+    }
+    this.drawn.set(placed, element);
     this.dress(element, placed);
     return element;
   }
@@ -180,16 +181,19 @@ export class Stage {
     for (const [name, ids] of this.marks) toggle(element, name, ids.has(id));
     element.setAttribute("aria-selected", String(element.classList.contains("selected")));
     if (!placed.open) return this.items.append(element);
-    const after = [...this.frames.children].find((frame) =>
-      /** @type {ItemElement} */ (frame).placed.depth > placed.depth
-    );
+    const frames = /** @type {Iterable<ItemElement>} */ (this.frames.children);
+    const after = [...frames].find((frame) => frame.placed.depth > placed.depth);
     this.frames.insertBefore(element, after ?? null);
+    const [kind, rx] = isHull(placed.item) ? ["floor paper", 12] : ["floor", 6];
+    element.floor = make("rect", { class: kind, width: placed.w, height: placed.h, rx });
+    this.floors.insertBefore(element.floor, after?.floor ?? null);
   }
 
   /** @param {ItemElement} element */
   remove(element) {
     this.byId.get(idOf(element))?.delete(element);
     element.remove();
+    element.floor?.remove();
   }
 
   /** @param {Line | Stub} line */
@@ -280,15 +284,4 @@ export class Stage {
 /** @param {SVGElement} element */
 function idOf(element) {
   return element.dataset.id ?? "";
-}
-
-// Comments and pins have a sign at the item's corner, other marks the item's own border.
-/** @param {Element} element @param {string} name @param {boolean} on */
-function toggle(element, name, on) {
-  element.classList.toggle(name, on);
-  const sign = SIGNS[name];
-  if (!sign) return;
-  const old = element.querySelector(`:scope > .${name}-sign`);
-  if (on && !old) make("path", { class: `${name}-sign`, d: sign }, element);
-  if (!on) old?.remove();
 }
