@@ -232,7 +232,7 @@ def test_a_hull_shows_what_fusion_keeps_out_of_memory(page: Page) -> None:
     expect(item(view, "g:op0")).to_contain_text("7 µs · 5 ops")
 
 
-@pytest.mark.parametrize(("scale", "shown"), [(0.7, "1mul, add +37 µs · 5 ops"), (0.4, "17 µs"), (0.25, "1")])
+@pytest.mark.parametrize(("scale", "shown"), [(0.7, "^1.*7 µs"), (0.4, "^17 µs$"), (0.25, "^1$")])
 def test_a_hull_has_its_number_and_its_time_at_any_zoom(page: Page, scale: float, shown: str) -> None:
     view = mount(page, "fused")
     zoom = "(root, k) => { const { camera } = root.compileboardView; camera.zoom(k / camera.k) }"
@@ -240,7 +240,7 @@ def test_a_hull_has_its_number_and_its_time_at_any_zoom(page: Page, scale: float
     expect(view.locator(".sign-post")).to_have_count(0)
     view.evaluate(zoom, scale)
     sign = view.locator(".sign-post").first
-    expect(sign).to_have_text(shown)
+    expect(sign).to_have_text(re.compile(shown))
 
     assert box(sign.locator(".number rect"))["height"] == pytest.approx(15, abs=1)
     assert box(sign.locator(".number text"))["height"] >= 10

@@ -76,7 +76,7 @@ export function cutName(name, width, perCharacter) {
     const rest = from < parts.length ? `…${parts.slice(from).join(".")}${name.slice(at)}` : name.slice(at + 3);
     if (rest.length <= most) return rest;
   }
-  const words = name.slice(at < 0 ? 0 : at + 3).split(/(?<=[\s_.,])/);
+  const words = name.slice(at < 0 ? 0 : at + 3).split(/(?<=[\s_.,])|(?<=[a-z])(?=[A-Z])/);
   let [best, largest] = ["", 0];
   for (let head = 0; head < words.length; head += 1) {
     const start = words.slice(0, head).join("").trimEnd();

@@ -38,6 +38,8 @@ export class Signs {
   /** The signs of groups at one scale and size, with all that fits and with less. @type {Map<PlacedGroup, Made[]>} */
   made = new Map();
   madeFor = "";
+  // The scale that lines of the screen's width are drawn for.
+  pixel = 0;
 
   /** @param {Stage} stage @param {Camera} camera @param {Film} film @param {HTMLElement} root */
   constructor(stage, camera, film, root) {
@@ -88,7 +90,10 @@ export class Signs {
   // The words on the line between two launches, beside both: between them if there is room.
   tie() {
     const { k } = this.camera;
-    for (const layer of [this.stage.ties, this.stage.rings]) layer.style.setProperty("--px", `${1 / k}px`);
+    if (this.pixel !== k) {
+      for (const layer of [this.stage.ties, this.stage.rings]) layer.style.setProperty("--px", `${1 / k}px`);
+    }
+    this.pixel = k;
     for (const label of /** @type {Iterable<TieElement>} */ (this.stage.ties.querySelectorAll("g"))) {
       const [first, second] = label.ends;
       const { width, height } = label.getBBox();
@@ -232,9 +237,16 @@ function signOf({ item, w, h, open }, k, size, film) {
   const figure = figureOf(item, film);
   /** @type {[string, string][][]} */
   let lines;
-  const line = hull || !figure ? groupLine(item) : `${figure} · ${groupLine(item)}`;
-  if (two) lines = [[["name", fitted(item.label, room)]], [["what", wholeFacts(line, w * k - 8, char)]]];
-  else if (!hull || !figure) {
+  const line = (hull ? [groupLine(item)] : item.kind === "stack" ? [item.detail, figure] : [figure, groupLine(item)])
+    .filter(Boolean);
+  if (two) {
+    lines = [[["name", fitted(item.label, room)]], [["what", wholeFacts(line.join(" · "), w * k - 8, char)]]];
+    const rows = open || film.fusing ? 0 : Math.floor(high / (size + 3)) - 2;
+    for (const fact of (hull ? [] : item.facts ?? []).slice(0, Math.max(0, rows))) {
+      const text = fact.join(" ");
+      if (text.length * char <= w * k - 8) lines.push([["what", text]]);
+    }
+  } else if (!hull || !figure) {
     const both = figure && item.label.length + figure.length + 1 <= room;
     lines = [[["name", fitted(item.label, room)], ...(both ? [twain("what", figure)] : [])]];
   } else {
@@ -245,9 +257,9 @@ function signOf({ item, w, h, open }, k, size, film) {
   }
   const length = (/** @type {[string, string][]} */ parts) =>
     parts.reduce((sum, [, text]) => sum + text.length + 1, -1) * char;
-  const width = Math.max(indent - 4 + (lines[0].length ? 4 + length(lines[0]) : 0), length(lines[1] ?? []));
+  const width = Math.max(indent - 4 + (lines[0].length ? 4 + length(lines[0]) : 0), ...lines.slice(1).map(length));
   if (width <= 0) return null;
-  return { badge, lines, size, width, height: two ? 2 * size + 6 : size + 4 };
+  return { badge, lines, size, width, height: two ? lines.length * (size + 3) : size + 4 };
 }
 
 /** @param {string} name @param {string} text @returns {[string, string]} */

@@ -53,8 +53,8 @@ export class Stage {
     this.frames = layer("frames");
     this.items = layer("items");
     this.labels = layer("labels");
-    this.signs = layer("signs");
     this.rings = layer("rings");
+    this.signs = layer("signs");
     this.ties = layer("ties");
     /** @type {Map<Placed, ItemElement>} */
     this.drawn = new Map();
