@@ -80,7 +80,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     (settings / "people.toml").write_text(ROLES)
     options = ("--secrets.files", str(settings / "secrets.toml"))
     variables: dict[str, Any] = {"COMPILEBOARD_PEOPLE": str(settings / "people.toml"), "COMPILEBOARD_ALLOW_CODE": "1"}
-    with serving(home, *options, **variables) as server, provider(port, server.url):
+    with serving(home, *options, torch=False, **variables) as server, provider(port, server.url):
         yield Board(server, settings / "people.toml")
 
 

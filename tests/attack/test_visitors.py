@@ -25,7 +25,7 @@ ANN, BOB = "a" * 32, "b" * 32
 @pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     hosts: dict[str, Any] = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org 127.0.0.1"}
-    with serving(tmp_path_factory.mktemp("public"), COMPILEBOARD_ALLOW_CODE="0", **hosts) as server:
+    with serving(tmp_path_factory.mktemp("public"), torch=False, COMPILEBOARD_ALLOW_CODE="0", **hosts) as server:
         yield server
 
 

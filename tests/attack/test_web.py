@@ -137,7 +137,7 @@ def test_below_a_path_on_all_addresses_and_behind_a_proxy_it_works(
         "STREAMLIT_SERVER_ADDRESS": "0.0.0.0",
         "STREAMLIT_SERVER_BASE_URL_PATH": "board",
     }
-    with serving(tmp_path, **variables) as server:
+    with serving(tmp_path, torch=False, **variables) as server:
         host = "board.example.org"
         proxied = (("X-Forwarded-Proto", "https"), ("X-Forwarded-For", "198.51.100.7"))
         assert ask(server, "/board/", headers=proxied, host=host) == 200

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_click_on_a_name_opens_a_run_and_a_key_does_not(tmp_path: Path, page: Page) -> None:
     older, newer = (add_scenario(tmp_path, name) for name in ("transformer_block", "training_step"))
-    with serving(tmp_path) as server:
+    with serving(tmp_path, torch=False) as server:
         go(page, f"{server.url}/runs")
         table = page.locator(".st-key-runs-table [data-testid='stDataFrame']")
         box = table.bounding_box()
