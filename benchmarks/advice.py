@@ -13,8 +13,7 @@ from benchmarks.table import Result, tell
 from core import CompileJob, LocalEngine, Model, Report, Runner, Store, open_report
 from core.analysis.findings import findings
 from core.analysis.kernels.kernel import times_unreliable
-from core.analysis.kernels.ledger import summary
-from core.analysis.speed import speed
+from core.analysis.speed import speed, summary
 
 SMALL_BATCH, LARGE_BATCH = 4, 16_384
 LAYERS = """

@@ -2,6 +2,7 @@
 
 `--budget` is the number of seconds after which no further group begins; the same command continues. `--device cpu`
 checks with small sizes on the CPU that all functions run, and measures nothing. `measure` needs torch and Triton alone.
+`fit` needs no torch: it writes `core/analysis/kernels/parameters.json` from the file in `benchmarks/devices/measured`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ def main() -> int:
     measuring.add_argument("--out", type=Path, required=True, help="JSON file, continued if it exists")
     measuring.add_argument("--budget", type=float, default=420.0, help="seconds until no further group begins")
     measuring.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    commands.add_parser("fit", help="fit the parameters of predicted times again")
     options = parser.parse_args()
+    if options.command == "fit":
+        from benchmarks.devices.fit import write
+
+        write()
+        return 0
     from benchmarks.devices import measure
 
     if options.device == "cpu":

@@ -1,6 +1,6 @@
 """Speed of compiled over eager, or of one torch.compile configuration over another.
 
-The two sides are timed alternately in one process.
+The two sides are timed alternately in one process. `summary` compares the sum of kernel times with the compiled call.
 """
 
 from __future__ import annotations
@@ -8,12 +8,26 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from core.analysis.interval import BUSY, DECADE, FEW, NOT_MEASURABLE, SCATTERED, Interval, busy, median_ratio
+from core.analysis.kernels.kernel import kernel_times, time_s
 from core.analysis.results import Results, results_of
 from core.base.words import number
 from core.report import Alternative, Report, SideTimes
 
+KERNELS = ("kernels", "all kernels, each timed alone with warm caches")
+COLD_CACHES = ("cold caches", "extra kernel time in place, where other data fills the caches")
+WRAPPER = ("wrapper", "the generated wrapper allocates, frees and calls in Python")
+OUTSIDE = (
+    "outside",
+    "the rest of the call: guard checks, the runtime of Dynamo and AOTAutograd, waits for launches, and the wrapper if "
+    "it is not shown",
+)
+INTERLEAVED = (
+    "beside eager",
+    "extra time when interleaved with eager, whose data fills the caches (as in Speedup)",
+)
 SCATTER_FROM = 1.5
 # Two clocks agree if their intervals are at most this factor apart.
 AGREE_WITHIN = 1.1
@@ -169,3 +183,83 @@ def alternative_speed(alternative: Alternative) -> Speed | None:
 def alternative_results(alternative: Alternative) -> Results | None:
     """Return the comparison of the alternative's results with eager; None if nothing was compared."""
     return results_of(alternative.calls)
+
+
+class CallPart(NamedTuple):
+    """A part of the compiled call: name, description, seconds."""
+
+    name: str
+    words: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSum:
+    """Kernels of all compilations compared with the compiled call: seconds of one call of the model.
+
+    `kernels_s` sums the times of the kernels alone, or in place for calls that were not timed alone. `in_place_s`
+    sums the times in place, `wrapper_s` the times of the generated wrappers. `call_s` is the compiled call timed
+    back to back, `steady_s` the compiled call interleaved with eager; None if not measured. `parts` are all parts
+    of the call, `rest` the parts besides kernels. Each part is timed separately, so the kernels' sum may exceed
+    the call. Then the kernels count as the whole call.
+    """
+
+    kernels_s: float
+    in_place_s: float
+    wrapper_s: float
+    call_s: float | None
+    steady_s: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Ratio of the kernels' sum to the compiled call, timed back to back; None without that time."""
+        return self.kernels_s / self.call_s if self.call_s else None
+
+    @property
+    def parts(self) -> tuple[CallPart, ...]:
+        """Parts of the compiled call from the inside out, the kernels first."""
+        return (CallPart(*KERNELS, min(self.kernels_s, self.longest_call_s)), *self.rest)
+
+    @property
+    def longest_call_s(self) -> float:
+        """Longest measured time of a whole call, an upper bound of every part."""
+        return max(self.call_s or 0.0, self.steady_s or 0.0) or self.wrapper_s or self.kernels_s
+
+    @property
+    def rest(self) -> tuple[CallPart, ...]:
+        """Parts of the compiled call besides the kernels alone, from the inside out.
+
+        An outer measurement has less instrumentation, so it bounds the inner ones. A part that would be negative
+        because of noise is omitted.
+        """
+        call_s = self.call_s if self.call_s is not None else self.wrapper_s
+        wrapper_s = min(self.wrapper_s, call_s)
+        levels = [
+            (COLD_CACHES, min(self.in_place_s, wrapper_s)),
+            (WRAPPER, wrapper_s),
+            (OUTSIDE, call_s),
+            (INTERLEAVED, self.steady_s or 0.0),
+        ]
+        reached_s: float = self.kernels_s
+        parts: list[CallPart] = []
+        for what, level_s in levels:
+            if level_s > reached_s:
+                parts.append(CallPart(*what, level_s - reached_s))
+                reached_s = level_s
+        return tuple(parts)
+
+
+def summary(report: Report) -> LedgerSum | None:
+    """Return the sum of a run's kernel times; None if none was measured."""
+    times = [time for compilation in report.compilations for time in kernel_times(compilation)]
+    wrappers = [time for compilation in report.compilations for time in compilation.wrapper_times]
+    if not times:
+        return None
+    steady, least = speed(report.timing), busy(report.kernel_load)
+    return LedgerSum(
+        kernels_s=sum(time.calls * (time_s(time, least) or 0.0) for time in times),
+        in_place_s=sum(statistics.median(time.in_place_s) for time in times if time.in_place_s),
+        wrapper_s=sum(statistics.median(time.samples_s) for time in wrappers if time.samples_s),
+        call_s=statistics.median(report.back_to_back_s) if report.back_to_back_s else None,
+        steady_s=steady.compiled_s if steady else None,
+    )

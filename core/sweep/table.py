@@ -24,11 +24,10 @@ import msgspec
 from core.analysis.comparison.matching import RunSide
 from core.analysis.durations import class_seconds, compile_time_s
 from core.analysis.kernels.kernel import kernel_names
-from core.analysis.kernels.ledger import summary
 from core.analysis.memory import memory_of
 from core.analysis.numerics import numerics, numerics_sentence
 from core.analysis.results import results_words
-from core.analysis.speed import Speed, alternative_speed
+from core.analysis.speed import Speed, alternative_speed, summary
 from core.analysis.verdict import verdict
 from core.analysis.work import distinct_kernels, frame_of
 from core.base.decoder import decoded_as

@@ -18,10 +18,10 @@ from core.analysis.comparison.kernels import Side, compare
 from core.analysis.durations import compile_seconds, phase_totals
 from core.analysis.dynamo.failures import failures
 from core.analysis.film import film, graph_at
-from core.analysis.kernels.ledger import ledger, summary
+from core.analysis.kernels.ledger import ledger
 from core.analysis.memory import partitions
 from core.analysis.results import difference_words, results
-from core.analysis.speed import break_even_calls
+from core.analysis.speed import break_even_calls, summary
 from core.analysis.verdict import target_words
 from core.analysis.work import (
     groups_after,

@@ -9,7 +9,8 @@ import torch
 
 from core import CompileOptions, Conditions, Report, open_report
 from core.analysis.kernels.kernel import kernel_times, kernels_disturbed
-from core.analysis.kernels.ledger import LedgerRow, ledger, summary
+from core.analysis.kernels.ledger import LedgerRow, ledger
+from core.analysis.speed import summary
 from core.worker.measuring.kernel_times import Copies, _measured
 from tests.support.user_code import RunCode
 

@@ -13,8 +13,8 @@ from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
 from core.analysis.kernels.kernel import kernels_disturbed
-from core.analysis.kernels.ledger import summary
 from core.analysis.repairs.source import Proposal
+from core.analysis.speed import summary
 from core.analysis.work import dynamo_graphs, frame_of
 from core.base.words import DEPRECATED, SLOW, count, duration_s, number, percent
 from core.report import Compilation, GuardCosts, GuardFilter, Report

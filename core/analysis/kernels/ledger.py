@@ -7,10 +7,8 @@ and FLOPs (Williams, Waterman and Patterson, "Roofline: an insightful visual per
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from core.analysis.interval import busy
 from core.analysis.kernels.kernel import (
@@ -32,7 +30,6 @@ from core.analysis.kernels.kernel import (
     times_unreliable,
     untimed_reason,
 )
-from core.analysis.speed import speed
 from core.code.cpp import CppFacts
 from core.code.stages import occupancy
 from core.job.targets import TARGETS
@@ -60,18 +57,6 @@ CONVOLUTION = re.compile(r"\bconv(?!ert)|_conv(?!ert)")
 # Tolerance of a ceiling, which is one benchmark's result: kernels with another share of reads exceeded it by an eighth.
 CEILING_SPREAD = 1.125
 NOT_REACHED = "the last call did not reach it in Python"
-KERNELS = ("kernels", "all kernels, each timed alone with warm caches")
-COLD_CACHES = ("cold caches", "extra kernel time in place, where other data fills the caches")
-WRAPPER = ("wrapper", "the generated wrapper allocates, frees and calls in Python")
-OUTSIDE = (
-    "outside",
-    "the rest of the call: guard checks, the runtime of Dynamo and AOTAutograd, waits for launches, and the wrapper if "
-    "it is not shown",
-)
-INTERLEAVED = (
-    "beside eager",
-    "extra time when interleaved with eager, whose data fills the caches (as in Speedup)",
-)
 
 
 def ceilings(report: Report) -> Roofline | None:
@@ -378,83 +363,3 @@ def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
             return None
         flops += ops * (node.iterations or 0)
     return flops or None
-
-
-class CallPart(NamedTuple):
-    """A part of the compiled call: name, description, seconds."""
-
-    name: str
-    words: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerSum:
-    """Kernels of all compilations compared with the compiled call: seconds of one call of the model.
-
-    `kernels_s` sums the times of the kernels alone, or in place for calls that were not timed alone. `in_place_s`
-    sums the times in place, `wrapper_s` the times of the generated wrappers. `call_s` is the compiled call timed
-    back to back, `steady_s` the compiled call interleaved with eager; None if not measured. `parts` are all parts
-    of the call, `rest` the parts besides kernels. Each part is timed separately, so the kernels' sum may exceed
-    the call. Then the kernels count as the whole call.
-    """
-
-    kernels_s: float
-    in_place_s: float
-    wrapper_s: float
-    call_s: float | None
-    steady_s: float | None
-
-    @property
-    def ratio(self) -> float | None:
-        """Ratio of the kernels' sum to the compiled call, timed back to back; None without that time."""
-        return self.kernels_s / self.call_s if self.call_s else None
-
-    @property
-    def parts(self) -> tuple[CallPart, ...]:
-        """Parts of the compiled call from the inside out, the kernels first."""
-        return (CallPart(*KERNELS, min(self.kernels_s, self.longest_call_s)), *self.rest)
-
-    @property
-    def longest_call_s(self) -> float:
-        """Longest measured time of a whole call, an upper bound of every part."""
-        return max(self.call_s or 0.0, self.steady_s or 0.0) or self.wrapper_s or self.kernels_s
-
-    @property
-    def rest(self) -> tuple[CallPart, ...]:
-        """Parts of the compiled call besides the kernels alone, from the inside out.
-
-        An outer measurement has less instrumentation, so it bounds the inner ones. A part that would be negative
-        because of noise is omitted.
-        """
-        call_s = self.call_s if self.call_s is not None else self.wrapper_s
-        wrapper_s = min(self.wrapper_s, call_s)
-        levels = [
-            (COLD_CACHES, min(self.in_place_s, wrapper_s)),
-            (WRAPPER, wrapper_s),
-            (OUTSIDE, call_s),
-            (INTERLEAVED, self.steady_s or 0.0),
-        ]
-        reached_s: float = self.kernels_s
-        parts: list[CallPart] = []
-        for what, level_s in levels:
-            if level_s > reached_s:
-                parts.append(CallPart(*what, level_s - reached_s))
-                reached_s = level_s
-        return tuple(parts)
-
-
-def summary(report: Report) -> LedgerSum | None:
-    """Return the sum of a run's kernel times; None if none was measured."""
-    times = [time for compilation in report.compilations for time in kernel_times(compilation)]
-    wrappers = [time for compilation in report.compilations for time in compilation.wrapper_times]
-    if not times:
-        return None
-    steady, least = speed(report.timing), busy(report.kernel_load)
-    return LedgerSum(
-        kernels_s=sum(time.calls * (time_s(time, least) or 0.0) for time in times),
-        in_place_s=sum(statistics.median(time.in_place_s) for time in times if time.in_place_s),
-        wrapper_s=sum(statistics.median(time.samples_s) for time in wrappers if time.samples_s),
-        call_s=statistics.median(report.back_to_back_s) if report.back_to_back_s else None,
-        steady_s=steady.compiled_s if steady else None,
-    )

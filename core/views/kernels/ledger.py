@@ -14,7 +14,8 @@ from itertools import pairwise
 from core.analysis.comparison.kernels import kernel_ledger
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernels_disturbed, times_unreliable
-from core.analysis.kernels.ledger import TF32, CallPart, LedgerRow, LedgerSum, ceilings, product_dtype, ridge, summary
+from core.analysis.kernels.ledger import TF32, LedgerRow, ceilings, product_dtype, ridge
+from core.analysis.speed import CallPart, LedgerSum, summary
 from core.base import words as fmt
 from core.code.cpp import CppFacts
 from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline, TargetChoice

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels.kernel import FALLBACK, FALLBACK_NODE, kernels_disturbed
-from core.analysis.kernels.ledger import LedgerSum, allowed_s, ceilings, ledger, summary
+from core.analysis.kernels.ledger import allowed_s, ceilings, ledger
+from core.analysis.speed import LedgerSum, summary
 from core.code.stages import occupancy
 from core.job.targets import TARGETS
 from core.report import (

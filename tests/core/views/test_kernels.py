@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from core.analysis.kernels.ledger import LedgerSum, ledger, summary
+from core.analysis.kernels.ledger import ledger
+from core.analysis.speed import LedgerSum, summary
 from core.base.machine import Load
 from core.code.cpp import Loop
 from core.report import Bandwidth

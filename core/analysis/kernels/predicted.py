@@ -1,0 +1,275 @@
+"""Predicted times of kernels on a GPU: a model of few parameters, fitted to measured times.
+
+A generated kernel takes a floor, and what limits it: memory, arithmetic, steps along a row, accesses by an index. A
+matrix product takes waves of tiles, as in NeuSight (Lee, Phanishayee, Mahajan, arXiv 2407.13853); a convolution is a
+product over an image's places; attention takes waves of query blocks. `parameters.json` has the parameters, in seconds,
+bytes and their ratios, with the interval of the fit; `python -m benchmarks.devices fit` makes it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from core.base.decoder import decoded_as
+from core.job.targets import TARGETS, Target
+
+PARAMETERS = Path(__file__).with_name("parameters.json")
+Kind = Literal["loop", "rows", "long rows", "product", "convolution", "attention"]
+Parameters = Mapping[str, float]
+# Least factor of an interval on a device that was not measured: one of the same vendor, and any other.
+UNMEASURED, OTHER_VENDOR = 1.5, 2.0
+# Factor of an interval outside of the measured range, and of a call whose kind was not measured.
+OUTSIDE, UNKNOWN = 1.5, 3.0
+TILES = ((16, 64), (64, 64), (64, 128), (128, 128), (128, 256))
+SPLITS = (1, 2, 4, 8, 16)
+STEP = 64  # elements of the contraction that a tile loads at once
+QUERIES = 128  # queries of a block of attention
+ROW_STEP = 2048  # elements of a row that a step of a reduction reads
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixSizes:
+    """A product of `batch` matrices, `m` by `k` and `k` by `n`.
+
+    For attention, `m` are the queries, `n` the keys, and `k` is the width of a head.
+    """
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    aligned: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWork:
+    """Features that decide a kernel's time.
+
+    `elements` are the iterations of its longest loop, `row` the elements that a reduction makes one of, `passes` how
+    often a row is read. `simple`, `slow`, `heavy` and `drawn` are ops of an iteration: arithmetic, functions such as
+    `exp` and `erf`, random numbers. `lookups` are accesses by an index to `table_bytes`, `adds` are atomic, to
+    `addresses`, and `wide` if neighbours add to neighbours. `turned` is a convolution of channels that come first,
+    `grouped` one of separate channels.
+    """
+
+    kind: Kind
+    read_bytes: float
+    written_bytes: float
+    elements: float = 0.0
+    row: float = 1.0
+    passes: int = 1
+    simple: int = 0
+    slow: int = 0
+    heavy: int = 0
+    drawn: int = 0
+    lookups: float = 0.0
+    table_bytes: float = 0.0
+    adds: float = 0.0
+    addresses: float = 0.0
+    wide: bool = False
+    precision: str = ""
+    product: MatrixSizes | None = None
+    backward: bool = False
+    turned: bool = False
+    grouped: bool = False
+
+    @property
+    def key(self) -> str:
+        """The kind of kernel that has parameters of its own."""
+        return f"{self.kind} {self.precision}" if self.product else self.kind
+
+    @property
+    def size(self) -> float:
+        """Bytes, or the arithmetic of a product, by which the measured range is known."""
+        shape = self.product
+        return shape.batch * shape.m * shape.n * shape.k if shape else self.read_bytes + self.written_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A predicted time, and the interval for nine of ten; `doubt` is why it is wider than the fit's."""
+
+    time_s: float
+    low_s: float
+    high_s: float
+    doubt: str = ""
+
+
+def memory_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    """Return seconds for the traffic: by the cache if it holds all of it, otherwise by memory.
+
+    `cold` is the part of the reads that is not in the cache, and for which other data is written back.
+    """
+    moved = work.read_bytes + work.written_bytes
+    if not moved:
+        return 0.0
+    cached = min(1.0, max(0.0, 2.0 - moved / (device.l2_cache_bytes * on["cache_part"])))
+    warm = moved * (cached / on["cache_bytes_s"] + (1 - cached) / on["bytes_s"])
+    away = work.read_bytes + max(work.written_bytes, min(moved, on["dirty_bytes"]))
+    return (1 - cold) * warm + cold * max(warm, away / on["bytes_s"])
+
+
+def _generated_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    count = device.multi_processor_count
+    ops = (work.simple, "simple_s"), (work.slow, "slow_s"), (work.heavy, "heavy_s"), (work.drawn, "drawn_s")
+    each = on["element_s"] + sum(number * on[name] for number, name in ops)
+    arithmetic = work.elements * work.passes * each / count
+    rows = work.elements / work.row
+    steps = 0.0
+    if work.kind != "loop":
+        steps = rows * on["row_s"] / count
+    if work.kind == "long rows":
+        waves = math.ceil(max(1.0, rows) / (count * on["rows_at_once"]))
+        steps += waves * math.ceil(work.row / ROW_STEP) * work.passes * on["step_s"]
+    late = cold * on["cold_s"] if work.read_bytes else 0.0
+    memory = memory_s(work, on, device, cold)
+    return on["floor_s"] + late + _longest(memory, arithmetic, steps, _indexed_s(work, on, device))
+
+
+def _indexed_s(work: KernelWork, on: Parameters, device: Target) -> float:
+    held = device.l2_cache_bytes * on["cache_part"]
+    seconds = 0.0
+    if work.lookups:
+        near = min(1.0, held / max(1.0, work.table_bytes))
+        seconds += work.lookups * (near / on["near_lookups_s"] + (1 - near) / on["far_lookups_s"])
+    if work.adds and work.wide:
+        seconds += work.adds / on["wide_adds_s"] * (on["half_adds"] if work.precision == "half" else 1.0)
+    elif work.adds:
+        near = min(1.0, held / max(1.0, 4 * work.addresses))
+        crowd = min(1.0, work.addresses / 2**20) ** on["crowd"]
+        seconds += work.adds * (near / (on["near_adds_s"] * crowd) + (1 - near) / on["far_adds_s"])
+    return seconds
+
+
+def _longest(*parts: float) -> float:
+    """Return the longest part, and more where several are close: the 4-norm."""
+    most = max(parts)
+    return most * math.fsum((part / most) ** 4 for part in parts) ** 0.25 if most else 0.0
+
+
+def _product_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    shape = work.product or MatrixSizes(1, 1, 1, 1)
+    rate = _rate(work, device) * on["efficiency"] * (1.0 if shape.aligned else on["unaligned"])
+    if work.grouped:
+        tiles = 2 * shape.m * shape.n * shape.k / on["grouped_flops_s"]
+    else:
+        tiles = _tiles_s(shape, 2 if work.precision == "half" else 4, rate, on, device.multi_processor_count)
+    turned = on["turned"] * (work.read_bytes + work.written_bytes) / on["bytes_s"] if work.turned else 0.0
+    again = 1.0 + on["backward"] if work.backward else 1.0
+    floor = on["floor_s"] + cold * on["cold_s"]
+    return again * (floor + _longest(memory_s(work, on, device, cold), tiles) + turned)
+
+
+def _rate(work: KernelWork, device: Target) -> float:
+    """Return the datasheet's FLOP/s of a multiprocessor."""
+    dtype = "bfloat16" if work.precision == "half" else work.precision
+    return device.peak_flops.get(dtype, device.peak_flops["float32"]) / device.multi_processor_count
+
+
+def _tiles_s(shape: MatrixSizes, itemsize: int, rate: float, on: Parameters, count: int) -> float:
+    """Return the least seconds over sizes of tiles and splits of the contraction.
+
+    A tile takes its arithmetic, the transfer of its factors, or the latency of its steps, whichever is longest.
+    """
+    best = math.inf
+    for rows, columns in TILES:
+        tiles = shape.batch * math.ceil(shape.m / rows) * math.ceil(shape.n / columns)
+        for split in SPLITS:
+            if split > 1 and (tiles * split > 2 * count or shape.k < split * 2 * STEP):
+                break
+            steps = math.ceil(shape.k / split / STEP)
+            supplied = (rows + columns) * STEP * itemsize / on["supply_bytes_s"] * count
+            each = steps * max(2 * rows * columns * STEP / rate, supplied, on["step_s"])
+            best = min(best, math.ceil(tiles * split / count) * each + (on["split_s"] if split > 1 else 0.0))
+    return best
+
+
+def _attention_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    shape = work.product or MatrixSizes(1, 1, 1, 1)
+    rows = QUERIES if shape.m > STEP else STEP
+    each = rows * max(STEP, shape.n) * (4 * shape.k / (_rate(work, device) * on["efficiency"]) + on["score_s"])
+    waves = max(1.0, shape.batch * math.ceil(shape.m / rows) / device.multi_processor_count)
+    again = on["backward"] if work.backward else 1.0
+    floor = on["floor_s"] + cold * on["cold_s"]
+    return floor * math.ceil(again) + again * _longest(memory_s(work, on, device, cold), waves * each)
+
+
+def seconds(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    """Return a kernel's seconds by the model; `cold` is the part of its reads that is not in the cache."""
+    if work.kind == "attention":
+        return _attention_s(work, on, device, cold)
+    return (_product_s if work.product else _generated_s)(work, on, device, cold)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The fit of one kind of kernel: parameters, interval of measured over predicted, range of sizes."""
+
+    parameters: dict[str, float]
+    interval: tuple[float, float]
+    sizes: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFit:
+    """A measured device with the fit of each kind of kernel; `files` has its measurements."""
+
+    target: str
+    torch: str
+    triton: str
+    driver: str
+    date: str
+    files: tuple[str, ...]
+    events_us: float
+    kinds: dict[str, Fit]
+
+
+@cache
+def measured() -> DeviceFit:
+    """Return the parameters of the measured device."""
+    return decoded_as(PARAMETERS.read_bytes(), DeviceFit)
+
+
+def predict(work: KernelWork, device: Target, cold: float = 0.0) -> Prediction | None:
+    """Return the predicted time of a kernel on a device; None for a kind without a fit.
+
+    A device that was not measured gets the measured one's parameters, by ratios of the datasheets.
+    """
+    source = measured()
+    fit = source.kinds.get(work.key)
+    if fit is None:
+        return None
+    on = TARGETS[source.target]
+    parameters = fit.parameters if device.key == on.key else scaled(fit.parameters, on, device)
+    time_s = seconds(work, parameters, device, cold)
+    low, high = fit.interval
+    doubts = []
+    if not fit.sizes[0] <= work.size <= fit.sizes[1]:
+        low, high = low / OUTSIDE, high * OUTSIDE
+        doubts.append("its size is outside of what was measured")
+    if device.key != on.key:
+        factor = UNMEASURED if device.backend == on.backend else OTHER_VENDOR
+        low, high = low / factor, high * factor
+        doubts.append(f"scaled from {on.title} by the datasheets")
+    return Prediction(time_s, time_s * low, time_s * high, "; ".join(doubts))
+
+
+def scaled(parameters: Parameters, on: Target, device: Target) -> dict[str, float]:
+    """Return parameters for another device, by ratios of the datasheets.
+
+    Memory goes by bandwidth, caches by clocks and multiprocessors, an element's arithmetic by clocks. Efficiencies are
+    parts of each device's peaks. Floors and latencies stay.
+    """
+    memory = device.bandwidth / on.bandwidth
+    clock = device.max_clock_mhz / on.max_clock_mhz
+    count = clock * device.multi_processor_count / on.multi_processor_count
+    factors = dict.fromkeys(("bytes_s", "far_lookups_s", "far_adds_s"), memory)
+    rates = ("cache_bytes_s", "supply_bytes_s", "near_lookups_s", "near_adds_s", "wide_adds_s", "grouped_flops_s")
+    factors |= dict.fromkeys(rates, count)
+    factors |= dict.fromkeys(("element_s", "simple_s", "slow_s", "heavy_s", "drawn_s", "score_s"), 1 / clock)
+    return {name: value * factors.get(name, 1.0) for name, value in parameters.items()}
