@@ -120,6 +120,7 @@ docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again
 	$(PYTHON) -m docs.make.promises
 	$(PYTHON) -m docs.make.architecture
 	$(PYTHON) -m docs.make.wire_types
+	$(PYTHON) -m docs.make.skill
 
 site: $(SITE)  ## Build the documents as a site with search, in .site
 	.site-tools/bin/python -m mkdocs build --strict

@@ -28,6 +28,7 @@ PLACED = {
     "core/__main__.py": "__main__.py",
     "dashboard.py": "dashboard.py",
     ".streamlit/config.toml": ".streamlit/config.toml",
+    "docs/skill/SKILL.md": "docs/skill/SKILL.md",
 }
 # What only serves the making of the bundle, type checks and fuzzing.
 LEFT_OUT = re.compile(r"\.(ts|lock|pyc)$|/deno\.json$|^core/accelerator/runtime/fuzz/")

@@ -1,16 +1,22 @@
-"""`python -m core export`, `issue`, `logs`, `artifacts` and `debug`: a run in other forms.
+"""`python -m core export`, `issue`, `logs`, `artifacts`, `debug` and `skill`: runs in other forms.
 
-`export` writes one HTML file or a trace, `issue` a bug report; on request, secrets are replaced by placeholders. The
-others print or write a run's log as messages, records or debug files.
+`export` writes one HTML file or a trace, `issue` a bug report; on request, secrets are replaced by placeholders.
+`skill` writes the instructions for coding agents. The others print or write a run's log as messages, records or debug
+files.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from core.base.errors import JobError, StoreError
+from core.base.files import read
+from core.base.machine import DASHBOARD_DIR
 from core.base.words import bytes_, count
 from core.commands.output import FAILED, OK, add_json_option, complain, print_start, write_file
 from core.report import as_json
@@ -22,6 +28,7 @@ from core.views.artifacts import ArtifactsView, artifacts_view
 from core.views.markdown import CONTROL
 from core.views.run_files import RunFiles, debug_folder
 from core.views.scrub import KINDS, Scrubber, checked_kinds, leftover_words
+from core.views.sharing import changed_words
 from core.views.texts import NOT_RECORDED, LogsView
 
 
@@ -221,3 +228,41 @@ def _debug(arguments: argparse.Namespace) -> int:
     for path, text in folder.files():
         print(f"  {path}  {count(len(text), 'character')}")
     return OK
+
+
+MOST_SKILL_BYTES = 1_000_000  #: an installed skill that is compared with this one
+DIGEST = "<!-- digest: "
+
+
+def add_skill_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `skill`."""
+    command.set_defaults(function=_skill)
+    command.add_argument("--to", metavar="DIR", required=True, type=Path, help="directory of an agent's skills")
+    command.add_argument("--force", action="store_true", help="replace a skill that you changed")
+
+
+def _skill(arguments: argparse.Namespace) -> int:
+    target = arguments.to / "compileboard" / "SKILL.md"
+    text = (DASHBOARD_DIR / "docs" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    if target.exists() and not (arguments.force or _is_ours(target)):
+        return complain(changed_words(target), FAILED)
+    with suppress(OSError):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    write_file(str(target), text.encode())
+    print(target)
+    return OK
+
+
+def _is_ours(path: Path) -> bool:
+    """Return True if a skill is as a version wrote it, by the digest in its last line."""
+    try:
+        text = read(path, MOST_SKILL_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return False
+    above, mark, digest = text.rpartition(f"\n{DIGEST}")
+    return f"{mark[1:]}{digest}" == digest_line(above)
+
+
+def digest_line(text: str) -> str:
+    """Return the last line of a skill, by which a later version sees that nobody changed it."""
+    return f"{DIGEST}{hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n"

@@ -38,6 +38,7 @@ The main options of each command (`--help` lists all):
     python -m core export RUN [RIGHT] [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
         [--allow-leftovers]
     python -m core mcp [--root DIR]
+    python -m core skill --to DIR [--force]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
@@ -121,6 +122,7 @@ COMMANDS = (
     Command("profile", "join a profile by torch.profiler to the log of a stored run", "runs"),
     Command("export", "write a run or a comparison as one HTML file, or for ui.perfetto.dev", "export"),
     Command("mcp", "serve the tools of coding agents over stdio", "agents.server"),
+    Command("skill", "write the skill of coding agents into a directory", "export"),
     Command("doctor", "check what this machine has, and compile one function", "doctor"),
     Command("options", "search the options of torch._inductor.config and torch._dynamo.config", "doctor"),
     Command("audit", "list what people changed on this server", "open_log"),

@@ -423,6 +423,11 @@ def _xml(text: str) -> str:
     return CONTROL.sub("�", text)
 
 
+def changed_words(path: Path) -> str:
+    """Return that a user changed an installed file, and what replaces it."""
+    return f"{path} was changed; `--force` replaces it"
+
+
 def archived_words(path: Path, runs: int) -> str:
     """Return the number of runs in an archive, and its size."""
     return f"{path}: {count(runs, 'run')}, {bytes_(path.stat().st_size)}"

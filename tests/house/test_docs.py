@@ -13,7 +13,7 @@ from core.commands.main import make_parser
 from core.report.records import RECORDS
 from core.report.records import SCHEMA as RECORDS_SCHEMA
 from core.sweep.presets import PRESETS
-from docs.make import architecture, limits, options, promises, trace_records, wire_types
+from docs.make import architecture, limits, options, promises, skill, trace_records, wire_types
 from docs.make.below import below
 from docs.make.report_schema import PAGE, tables
 from docs.make.targets import TABLE, table
@@ -227,6 +227,14 @@ def test_what_is_written_by_hand_can_be_read_in_a_day() -> None:
         TABLE.sub("", path.read_text(encoding="utf-8")).partition(MADE)[0] for path in DOCUMENTS if path not in TOP
     ]
     assert sum(len(text.split()) for text in texts) <= MOST_WORDS
+
+
+def test_the_skill_is_that_of_the_code_and_short() -> None:
+    text = skill.PAGE.read_text(encoding="utf-8")
+    assert text == skill.skill(), "run `make docs`"
+    assert sum(any(map(str.isalnum, word)) for word in text.split()) <= 1_200
+    assert re.match(r"---\nname: compileboard\ndescription: [^\n]{1,1024}\n---\n\n# ", text)
+    assert set(re.findall(r"`compileboard ([a-z]+)", text)) <= commands_of_the_command_line().keys()
 
 
 def test_the_policy_of_security_is_short() -> None:

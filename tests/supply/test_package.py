@@ -77,7 +77,7 @@ def test_an_import_that_binds_core_is_refused() -> None:
 
 
 @pytest.mark.server
-def test_the_wheel_is_one_package_with_all_of_core_and_pages_and_no_test_or_document(wheel: Path) -> None:
+def test_the_wheel_is_one_package_with_all_of_core_and_pages_the_skill_and_no_test_or_document(wheel: Path) -> None:
     tracked = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "core", "pages"],
         cwd=ROOT,
@@ -88,7 +88,7 @@ def test_the_wheel_is_one_package_with_all_of_core_and_pages_and_no_test_or_docu
     ours = {name for name in tracked.stdout.splitlines() if (ROOT / name).exists()}
     left_out = {name for name in ours if name.endswith((".ts", "deno.json", "deno.lock")) or "/fuzz/" in name}
     moved = {"core/library/face.py", "core/library/plugin.py"}
-    own = {"__init__.py", "__main__.py", "plugin.py", "dashboard.py", ".streamlit/config.toml"}
+    own = {"__init__.py", "__main__.py", "plugin.py", "dashboard.py", ".streamlit/config.toml", "docs/skill/SKILL.md"}
     names = {name for name in names_in(wheel) if ".dist-info/" not in name}
     assert names == {f"compileboard/{name}" for name in (ours - left_out - moved) | own}
     assert {name.rpartition(".")[2] for name in names} >= {"js", "css", "woff2", "cpp", "h", "json", "xz", "svg"}
@@ -190,6 +190,9 @@ def test_commands_work_beside_folders_named_as_ours(installed: Installed, folder
     assert "1 graph" in installed.output(installed.command("report", str(LOG)), home, folder)
     assert "usage: python -m compileboard" in installed.output(installed.command("--help"), home, folder)
     assert "needs a clone" in installed.output(installed.command("seeds"), home, folder, code=3)
+    installed.output(installed.command("skill", "--to", str(tmp_path / "skills")), home, folder)
+    skill = tmp_path / "skills" / "compileboard" / "SKILL.md"
+    assert skill.read_bytes() == (ROOT / "docs" / "skill" / "SKILL.md").read_bytes()
 
 
 @pytest.mark.torch

@@ -17,7 +17,17 @@ _PATH = list(sys.path)
 setup = importlib.import_module("setup")
 sys.path[:] = _PATH
 
-NEEDED = ("core", "pages", ".streamlit", "dashboard.py", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+NEEDED = (
+    "core",
+    "pages",
+    ".streamlit",
+    "docs/skill",
+    "dashboard.py",
+    "setup.py",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 LIMIT_S = 300
 QUIETLY = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-index")
 

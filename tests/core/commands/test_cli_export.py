@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from core.commands.export import digest_line
 from core.commands.main import main
 from core.commands.output import FAILED, OK, USAGE
 from tests.support.homes import add_scenario
+from tests.support.places import ROOT
 from tests.support.sample import one_in
 
 
@@ -52,3 +54,36 @@ def test_a_file_with_a_scrubbed_text_is_written_on_request_alone(
     assert capsys.readouterr().err == f"{left} It was not written; `--allow-leftovers` writes it.\n"
     assert main([*command, "--allow-leftovers"]) == OK
     assert (capsys.readouterr().err, file.exists()) == (f"{left}\n", True)
+
+
+def test_a_skill_is_written_and_an_older_version_of_it_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "skills" / "compileboard" / "SKILL.md"
+    newest = (ROOT / "docs" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    assert main(["skill", "--to", str(tmp_path / "skills")]) == OK
+    assert (file.read_text(encoding="utf-8"), capsys.readouterr().out) == (newest, f"{file}\n")
+    file.write_text(f"of an older version\n\n{digest_line('of an older version' + chr(10))}", encoding="utf-8")
+    assert main(["skill", "--to", str(tmp_path / "skills")]) == OK
+    assert file.read_text(encoding="utf-8") == newest
+
+
+@pytest.mark.parametrize("own", ["my own skill", "mine{}", "{}mine"])
+def test_a_skill_that_the_user_changed_is_replaced_by_force_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], own: str
+) -> None:
+    newest = (ROOT / "docs" / "skill" / "SKILL.md").read_text(encoding="utf-8")
+    file = tmp_path / "compileboard" / "SKILL.md"
+    file.parent.mkdir()
+    file.write_text(own.format(newest), encoding="utf-8")
+    assert main(["skill", "--to", str(tmp_path)]) == FAILED
+    assert capsys.readouterr().err == f"{file} was changed; `--force` replaces it\n"
+    assert file.read_text(encoding="utf-8") == own.format(newest)
+    assert main(["skill", "--to", str(tmp_path), "--force"]) == OK
+    assert file.read_text(encoding="utf-8") == newest
+
+
+def test_a_skill_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "compileboard").write_text("a file", encoding="utf-8")
+    assert main(["skill", "--to", str(tmp_path)]) == FAILED
+    assert "cannot be written: " in capsys.readouterr().err
