@@ -174,6 +174,31 @@ def test_an_expanded_dimension_and_a_gather_count_what_they_touch() -> None:
     assert by_op["aten.add.Tensor"] == (4 * 8 + 8 + 4 * 8) * 4
 
 
+def test_a_scatter_reads_all_of_its_source() -> None:
+    class Sums(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.zeros(2, 8).index_add(0, torch.arange(16) % 2, x)
+
+    with torch.no_grad():
+        calls = decomposed(Sums(), torch.randn(16, 8))["inference"]
+    (added,) = (call for call in calls if "index_add" in call.op)
+    assert added.bytes == (16 * 8 + 2 * 2 * 8) * 4 + 16 * 8
+
+
+def test_several_views_of_one_value_are_read_each_and_the_same_value_once() -> None:
+    class Chunks(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            first, second, third = x.sin().chunk(3, -1)
+            mixed = torch.addcmul(first, second, third)
+            return mixed * mixed.reshape(4, 4)
+
+    with torch.no_grad():
+        calls = decomposed(Chunks(), torch.randn(4, 12))["inference"]
+    by_op = {call.op: call.bytes for call in calls}
+    assert by_op["aten.addcmul.default"] == (3 * 4 * 4 + 4 * 4) * 4
+    assert by_op["aten.mul.Tensor"] == 2 * 4 * 4 * 4
+
+
 @pytest.mark.parametrize("how", ["nearest", "bilinear"])
 def test_interpolation_is_one_call_of_eager_and_one_of_its_backward(how: str) -> None:
     class Larger(nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator
 from math import prod
 from operator import getitem
@@ -16,6 +17,8 @@ from core.report import EagerCall
 from core.worker.recorders.traffic import hint
 
 UPSAMPLE = "aten.upsample"
+# Ops with an index that read all of their source; the others read as much as they write.
+SCATTERS = re.compile(r"scatter|index_put")
 
 
 def eager_calls(graph: Graph, *, backward: bool) -> tuple[EagerCall, ...]:
@@ -122,15 +125,18 @@ def _apart(nodes: list[Node]) -> Iterator[list[Node]]:
 
 def _call(nodes: list[Node]) -> EagerCall:
     inside = set(nodes)
-    gathers = any(op_class(str(node.target)) == "embedding" for node in nodes)
+    targets = [str(node.target) for node in nodes]
+    gathers = any(op_class(target) == "embedding" and not SCATTERS.search(target) for target in targets)
     written = sum(_elements_bytes(node) for node in nodes if any(user not in inside for user in _readers(node)))
-    reads: dict[Node, int] = {}
+    reads: dict[Node, dict[Node, int]] = {}
     for node in nodes:
         for read in node.all_input_nodes:
             source = _source(read)
             if (source.all_input_nodes[0] if _is_element(source) else source) not in inside:
-                reads[source] = max(reads.get(source, 0), _elements_bytes(read))
-    moved = written + sum(min(size, written) if gathers else size for size in reads.values())
+                reads.setdefault(source, {})[read] = _elements_bytes(read)
+    # Several views of one value, such as query, key and value of attention, are at most the value.
+    sizes = (min(sum(views.values()), _elements_bytes(source)) for source, views in reads.items())
+    moved = written + sum(min(size, written) if gathers else size for size in sizes)
     return EagerCall(_original(nodes[0]), tuple(node.name for node in nodes), moved)
 
 
