@@ -223,7 +223,6 @@ def refused_calls(report: Report) -> tuple[Call, ...]:
     return tuple(call for call in report.calls if call.raised and call.entry is None)
 
 
-UNPACKS = "MultiOutput"
 # Torch's reason for two nodes without an equal access, even if both access one buffer: fusing would save nothing.
 NO_SHARED_DATA = "no shared data"
 UNTRIED = "The scheduler tries only pairs that share a buffer; these two share none."
@@ -297,10 +296,6 @@ def moved_bytes(schedule: Schedule) -> tuple[int, ...]:
     return tuple(totals)
 
 
-# Inductor's class of a node that is one of several outputs of a library call.
-OUTPUT_OF_A_CALL = ("MultiOutput",)
-
-
 def launch_groups(schedule: Schedule, kernels: Mapping[str, Kernel]) -> tuple[tuple[str, ...], ...]:
     """Return the groups after the last fusion, merged per kernel launch; `kernels` are by id.
 
@@ -347,7 +342,7 @@ def _launches_without_code(schedule: Schedule, launch_of: Mapping[str, int]) -> 
     launches = {}
     for node in schedule.before:
         shared = {writer[name] for name, _ in node.reads if name in writer}
-        if node.ops != OUTPUT_OF_A_CALL:
+        if not node.unpacks:
             shared.intersection_update(*(readers.get(name, set()) for name, _ in node.writes))
         if not node.kernel and shared:
             launches[node.name] = min(shared)
@@ -426,7 +421,7 @@ def _pair_reason(first: SchedulerNode, second: SchedulerNode) -> str:
 
 
 def _node_reason(node: SchedulerNode) -> str:
-    if UNPACKS in node.ops:
+    if node.unpacks:
         return f"{node.name} only unpacks the results of a library call; it is not a kernel."
     if node.kind == "ExternKernelSchedulerNode":
         return f"{node.name} is an extern kernel: nothing can be fused into a library call."

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from core.base.words import number
+from core.analysis.work import NO_SHARED_DATA
+from core.base.words import bytes_, count, number
+from core.graph.launches import Launch
 from core.graph.model import TOP, Edge, Fact, Frames, GraphModel, Group, Largest, Node, Overlay
 from core.graph.modules import Arrangement, Branch, Origin, Trait, ancestors, arrange, chunk, grow, simplify
 from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, weights
+from core.report import Schedule
 
 # Maximum nodes of a graph that is shown without folding.
 SMALL = 60
@@ -29,6 +33,8 @@ MOST_SHAPES = 3  #: shapes shown on a group
 MOST_UNKNOWN = 0.2  #: share of ops of unknown size up to which shares are shown
 # Minimum share of equal nodes in two similar modules.
 SIMILAR = 0.6
+MOST_REFUSALS = 2  #: refusals named on a launch
+ESTIMATED_SHARES = ("share of bytes", "time (estimated)")
 
 
 class Link(NamedTuple):
@@ -384,13 +390,130 @@ def largest(
     if best is None or group is None:
         return None
     same = sum(amounts[place] == amounts[best] for place in places)
-    value = texts[best] + (f" × {number(same)}" if same > 1 else "")
-    return Largest(name, group.badge, group.label, value, (group.id,))
+    return Largest(name, group.badge, group.label, texts[best] + _times(same), (group.id,))
 
 
-def largest_pair(name: str, groups: Sequence[Group], text: str) -> Largest:
-    """Return two groups as one."""
-    badges = " and ".join(group.badge for group in groups if group.badge)
-    return Largest(
-        name, badges, " with ".join(group.label for group in groups), text, tuple(each.id for each in groups)
-    )
+def _times(times: int) -> str:
+    return f" × {number(times)}" if times > 1 else ""
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """Pairs of launches that torch refused to fuse, by place: bytes that both access, and the reason."""
+
+    pairs: Mapping[tuple[int, int], tuple[int, str]]
+
+    def saves(self, pair: tuple[int, int]) -> bool:
+        """Return True if fusing a pair could save bytes, by torch's count."""
+        return not self.pairs[pair][1].startswith(NO_SHARED_DATA)
+
+    @cached_property
+    def _of(self) -> dict[int, list[tuple[int, tuple[int, int]]]]:
+        """Shared bytes and refused pairs of each launch."""
+        pairs: dict[int, list[tuple[int, tuple[int, int]]]] = {}
+        for pair, (size, _) in self.pairs.items():
+            for place in pair:
+                pairs.setdefault(place, []).append((size, pair))
+        return pairs
+
+    def facts(self, place: int, titles: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield why a launch was not fused with others, most shared bytes first; `titles` are by place."""
+        equal: Counter[tuple[str, str]] = Counter()
+        for size, pair in sorted(self._of.get(place, ()), reverse=True):
+            reason = self.pairs[pair][1]
+            if size:
+                shared = f"both access {bytes_(size)}"
+                apart = f"nothing to save: {shared}, but other parts or in another order"
+                reason = f"{reason}; {shared}" if self.saves(pair) else apart
+            equal[titles[pair[1] if pair[0] == place else pair[0]], reason] += 1
+        for (title, reason), times in [*equal.items()][:MOST_REFUSALS]:
+            yield f"not fused with {title}{_times(times)}", reason
+        if more := sum([*equal.values()][MOST_REFUSALS:]):
+            yield "not fused with", count(more, "more launch", "more launches")
+
+    def largest(self, groups: Sequence[Group]) -> Largest:
+        """Return the pair whose fusion could save most, or that shares most; `groups` are by place."""
+        name = "largest missed fusion"
+        pair = max(self.pairs, key=lambda pair: (self.saves(pair), self.pairs[pair][0]), default=None)
+        if pair is None or not (self.saves(pair) or self.pairs[pair][0]):
+            return Largest(name, "", "torch refused no pair", "none", ())
+        kind, size = self._kind(pair, groups), self.pairs[pair][0]
+        text = bytes_(size) if size else "bytes not recorded"
+        text += _times(sum(self._kind(each, groups) == kind for each in self.pairs))
+        first, second = (groups[place] for place in pair)
+        badges = " and ".join(group.badge for group in (first, second) if group.badge)
+        label = f"both {first.label}" if first.label == second.label else f"{first.label} with {second.label}"
+        return Largest(
+            name, badges, label, text if self.saves(pair) else f"none of {text} saveable", (first.id, second.id)
+        )
+
+    def _kind(self, pair: tuple[int, int], groups: Sequence[Group]) -> Hashable:
+        """Return what equal pairs share, such as those of each layer."""
+        return self.pairs[pair][0], self.saves(pair), *((groups[place].badge, groups[place].label) for place in pair)
+
+    def inside(self, model: GraphModel, places: Mapping[str, int]) -> GraphModel:
+        """Return the drawing with the missed fusions on each module that has both launches inside.
+
+        `places` are the launches by the ids of their hulls. A stack of equal layers says in how many of them.
+        """
+        number_of = {places[group.id]: index for index, group in enumerate(model.groups) if group.id in places}
+        parents = [group.parent for group in model.groups]
+        sizes: dict[int, list[int]] = {}
+        layers: dict[int, set[int]] = {}
+        for pair, (size, _) in self.pairs.items():
+            if not (self.saves(pair) and size and number_of.keys() >= {*pair}):
+                continue
+            first, second = (list(ancestors(number_of[place], parents)) for place in pair)
+            for at, around in enumerate(first[1:]):
+                if around in second:
+                    sizes.setdefault(around, []).append(size)
+                    layers.setdefault(around, set()).add(first[at])
+        groups = list(model.groups)
+        for index, inside in sizes.items():
+            group = groups[index]
+            each = bytes_(inside[0]) + _times(len(inside)) if len({*inside}) == 1 else f"{bytes_(sum(inside))} in all"
+            within = f" in {count(len(layers[index]), 'layer')}" if group.kind == "stack" else ""
+            fact = Fact("not fused inside", f"{count(len(inside), 'pair')}{within}: {each}")
+            detail = f"{group.detail}, {number(len(inside))} refused" if group.kind == "stack" else group.detail
+            groups[index] = replace(group, detail=detail, facts=(*group.facts, fact))
+        return replace(model, groups=tuple(groups))
+
+
+def with_launches(
+    model: GraphModel,
+    schedule: Schedule,
+    drawn: Sequence[Launch],
+    amounts: Mapping[str, Sequence[float | None]],
+    *,
+    once: bool = True,
+) -> GraphModel:
+    """Return a fusion with ops painted by the amounts of their launches, and eager's calls in each module.
+
+    `amounts` has a number for each launch by overlay; folded groups keep the sums of their ops' parts. Without `once`,
+    a call may run a launch several times or never, so groups have no estimated shares.
+    """
+    place = {launch.id: index for index, launch in enumerate(drawn)}
+    hulls = [(group.first, group.last, place[group.id]) for group in model.groups if group.id in place]
+    overlays = []
+    for overlay in model.overlays:
+        whole: list[float | None] = [None] * len(model.nodes)
+        for first, last, index in hulls if overlay.name in amounts else ():
+            whole[first:last] = [amounts[overlay.name][index]] * (last - first)
+        title = f"{overlay.title}, of the launch"
+        overlays.append(replace(overlay, title=title, whole=tuple(whole)) if overlay.name in amounts else overlay)
+    call_of = {f"n:{name}": number for number, call in enumerate(schedule.eager_calls) for name in call.nodes}
+    called = [call_of.get(node.id) for node in model.nodes]
+    groups = []
+    for group in model.groups:
+        eager = () if group.id in place else _eager_calls(called[group.first : group.last], schedule)
+        facts = (fact for fact in group.facts if once or fact.name not in ESTIMATED_SHARES)
+        groups.append(replace(group, facts=(*facts, *eager)))
+    return replace(model, overlays=tuple(overlays), groups=tuple(groups))
+
+
+def _eager_calls(called: Sequence[int | None], schedule: Schedule) -> Iterator[Fact]:
+    """Yield the number of the calls of eager that compute a module's ops, and their bytes."""
+    calls = {call for call in called if call is not None}
+    if calls:
+        moved = sum(schedule.eager_calls[number].bytes for number in calls)
+        yield Fact("eager", f"{count(len(calls), 'call')}, {bytes_(moved)}")

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from core.analysis.kernels.kernel import KernelNames, node_op
-from core.analysis.work import NO_SHARED_DATA, working_ops
+from core.analysis.work import working_ops
 from core.base.words import bytes_, count, duration_s, first_of, number, percent
-from core.graph.assemble import Link, Material, assemble, largest, largest_pair, tree
+from core.graph.assemble import Link, Material, Refusals, assemble, largest, tree, with_launches
 from core.graph.fx import Reads, meta_text, op_node, via_words
 from core.graph.launches import (
     MOST_OPS_NAMED,
@@ -24,21 +24,29 @@ from core.graph.launches import (
     Launch,
     NestedGraph,
     is_call,
-    is_recorded,
     launches,
     replay,
     with_parts,
 )
 from core.graph.model import TOP, GraphModel, Group, Largest, Node, collection_paused, launch_title
 from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
-from core.graph.overlays import launch_costs, launch_seconds, op_shares, refused_launches, saved_bytes, with_launches
+from core.graph.overlays import (
+    eager_bytes,
+    launch_costs,
+    launch_seconds,
+    op_shares,
+    refused_launches,
+    run_order,
+    saved_bytes,
+    saving_facts,
+)
 from core.graph.placing import layer_of, part_words, placed_paths, spanned
 from core.ops.costs import Cost, FxCosts, aten_name
 from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
 RECORDED = "Bytes that the scheduler counts for a launch: all ops of a launch have its colour."
+SAVED_MOST = "saved most by fusion"
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
-MOST_REFUSALS = 2  #: refusals named on a launch
 
 Member = tuple[int, str]
 
@@ -99,12 +107,12 @@ class _Drawing:
         self._origins: dict[int, Origin] = {}
         self._joins = {name: tuple(pairs) for name, pairs in replay(schedule, drawn)[0].joins.items()}
         self._eager = {name: call for call, found in enumerate(schedule.eager_calls) for name in found.nodes}
-        self._refused = refused_launches(schedule, drawn)
+        self._refusals = Refusals(refused_launches(schedule, drawn))
         self._names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
-        launched = (place for place, launch in enumerate(drawn) if launch.kernel)
-        self._order = {place: at for at, place in enumerate(launched, 1)}
+        self._order = run_order(drawn, kernels)
         generated = dict.fromkeys(launch.kernel for launch in drawn if self._is_generated(launch))
         self._kernel_number = {kernel: index for index, kernel in enumerate(generated, 1)}
+        self._titles = [launch_title(label, self._badge(place)) for place, label in enumerate(self._labels)]
 
     def model(self) -> GraphModel:
         """Return the drawing."""
@@ -122,29 +130,30 @@ class _Drawing:
         )
         model = assemble(material, lambda index, group: self._node(self._members[index], group), root)
         times: list[float | None] = [100 * share for share in self._estimates] or self._times
-        amounts: dict[str, Sequence[float | None]] = {
-            "bytes": [cost.bytes for cost in self._launch_costs],
-            "time": times,
-        }
+        moved = [cost.bytes for cost in self._launch_costs]
+        amounts: dict[str, Sequence[float | None]] = {"bytes": moved, "time": times}
         model = with_launches(model, self._schedule, self._launches, amounts, once=not self._parts)
+        model = self._refusals.inside(model, {launch.id: place for place, launch in enumerate(self._launches)})
         groups = {group.id: group for group in model.groups}
-        return replace(model, largest=tuple(filter(None, self._largest(groups))))
+        return replace(model, largest=tuple(filter(None, self._largest([groups[each.id] for each in self._launches]))))
 
-    def _largest(self, groups: Mapping[str, Group]) -> Iterator[Largest | None]:
+    def _largest(self, groups: Sequence[Group]) -> Iterator[Largest | None]:
         """Yield the launches that lead in time, bytes and saved bytes, and the largest missed fusion."""
-        launched = [groups.get(launch.id) if launch.kernel else None for launch in self._launches]
+        launched = [group if launch.kernel else None for launch, group in zip(self._launches, groups, strict=True)]
         moved, saved = [cost.bytes or 0 for cost in self._launch_costs], [size or 0 for size in self._saved]
+        below = [max(0, (eager or 0) - size) for eager, size in zip(self._eager_bytes, moved, strict=True)]
         times = [time or 0.0 for time in self._times] if self._total_s else self._estimates
         shares = [self._time_words(place).removesuffix(" of time") for place in range(len(launched))]
         yield largest("most time", launched, times, shares)
         yield largest("most bytes", launched, moved, [*map(bytes_, moved)])
-        yield largest("saved most", launched, saved, [*map(bytes_, saved)])
-        saves = {pair: not reason.startswith(NO_SHARED_DATA) for pair, (_, reason) in self._refused.items()}
-        pair = max(saves, key=lambda pair: (saves[pair], self._refused[pair][0]), default=None)
-        if pair is not None and (saves[pair] or self._refused[pair][0]):
-            size = bytes_(self._refused[pair][0]) if self._refused[pair][0] else "bytes not recorded"
-            both = [groups[self._launches[place].id] for place in pair]
-            yield largest_pair("largest missed fusion", both, size if saves[pair] else f"none of {size} saveable")
+        if self._schedule.has_steps:
+            why = (
+                "fusing saved no bytes" if any(each.fused for each in self._schedule.rounds) else "no nodes were fused"
+            )
+            most = largest(SAVED_MOST, launched, saved, [*map(bytes_, saved)])
+            yield most or Largest(SAVED_MOST, "", why, "nothing", ())
+            yield largest("saved most against eager", launched, below, [f"about {bytes_(size)}" for size in below])
+            yield self._refusals.largest(groups)
 
     def _badge(self, place: int) -> str:
         kernel = self._launches[place].kernel
@@ -203,7 +212,7 @@ class _Drawing:
                 *(part for part in inner if part.members),
             ],
             links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
-            facts=(*self._kernel_facts(place), *self._eager_calls(place), *self._refusals(place)),
+            facts=(*self._kernel_facts(place), *self._savings(place), *self._refusals.facts(place, self._titles)),
             badge=self._badge(place),
         )
 
@@ -220,12 +229,12 @@ class _Drawing:
         """Yield a launch's inputs of the graph, its place, its kernel's number, and its modules if several."""
         launch = self._launches[place]
         outside = dict.fromkeys(each for name in launch.members for each in self._reads.outside(name))
-        if is_recorded(self._schedule) and self._part_of[place] == TOP:
+        if self._schedule.is_recorded and self._part_of[place] == TOP:
             read = {name for node in launch.nodes for name, _ in node.reads}
             outside = dict.fromkeys(name for name in outside if name in read)
         if texts := [meta_text(self._nodes[name].meta) or name for name in outside]:
             yield "graph inputs, parameters", first_of(texts, MOST_OPS_NAMED)
-        if not self._parts and launch.kernel and len(self._order) > 1:
+        if not self._parts and place in self._order and len(self._order) > 1:
             yield "launch", f"{number(self._order[place])} of {number(len(self._order))}"
         if badge := self._badge(place):
             yield "kernel", badge
@@ -233,32 +242,22 @@ class _Drawing:
         if len(names) > 1:
             yield "spans", first_of(list(names), MOST_OPS_NAMED)
 
-    def _eager_calls(self, place: int) -> Iterator[tuple[str, str]]:
-        """Yield the calls of eager that a launch computes, or a part of them; a copied op belongs elsewhere."""
-        own = (name for name in self._launches[place].members if self._home[name] == place)
+    def _savings(self, place: int) -> Iterator[tuple[str, str]]:
+        """Yield what a launch saves, its calls of eager without those of copies, and its writers."""
+        launch, saved = self._launches[place], self._saved[place] if self._is_generated(self._launches[place]) else None
+        yield from saving_facts(launch, saved, self._launch_costs[place].bytes, self._eager_bytes[place])
+        own = (name for name in launch.members if self._home[name] == place)
         if calls := dict.fromkeys(self._eager[name] for name in own if name in self._eager):
             names = [aten_name(self._schedule.eager_calls[call].op) for call in calls]
-            yield "eager", f"{count(len(calls), 'call')}: {first_of(names, MOST_OPS_NAMED)}"
-
-    def _refusals(self, place: int) -> Iterator[tuple[str, str]]:
-        """Yield why torch did not fuse a launch with another, the most shared bytes first."""
-        for size, pair in sorted(self._refused_of.get(place, ()), reverse=True)[:MOST_REFUSALS]:
-            second = pair[1] if pair[0] == place else pair[0]
-            reason = self._refused[pair][1]
-            if size:
-                shared = f"both access {bytes_(size)}"
-                apart = f"nothing to save: {shared}, but other parts or in another order"
-                reason = apart if reason.startswith(NO_SHARED_DATA) else f"{reason}; {shared}"
-            yield f"not fused with {launch_title(self._labels[second], self._badge(second))}", reason
+            parts = "" if self._eager_bytes[place] is not None else f", {'some ' if len(calls) > 1 else ''}in part"
+            yield "eager", f"{count(len(calls), 'call')}: {first_of(names, MOST_OPS_NAMED)}{parts}"
+        parts_of_it = [name for node in launch.nodes if not launch.nodes[0].runs for name, _ in node.reads]
+        if writers := dict.fromkeys(self._writers[name][0] for name in parts_of_it if name in self._writers):
+            yield "written in place by", first_of([self._titles[writer] for writer in writers], MOST_OPS_NAMED)
 
     @cached_property
-    def _refused_of(self) -> dict[int, list[tuple[int, tuple[int, int]]]]:
-        """Shared bytes and refused pairs of each launch."""
-        pairs: dict[int, list[tuple[int, tuple[int, int]]]] = {}
-        for pair, (size, _) in self._refused.items():
-            for place in pair:
-                pairs.setdefault(place, []).append((size, pair))
-        return pairs
+    def _eager_bytes(self) -> list[int | None]:
+        return eager_bytes(self._schedule, self._home, len(self._launches))
 
     def _is_generated(self, launch: Launch) -> bool:
         kernel = self._kernels.get(launch.kernel)
@@ -275,8 +274,10 @@ class _Drawing:
             yield f"saves {bytes_(saved)}" if saved > 0 else f"moves {bytes_(-saved)} more"
         kernel = self._kernels.get(self._launches[place].kernel)
         if kernel is None:
-            yield "no kernel"
-        elif not is_recorded(self._schedule) and len(kernel.calls) > 1 and not kernel.calls[0].origins:
+            node = self._launches[place].nodes[0]
+            idle = "others write it in place" if node.reads else "nothing to compute"
+            yield f"no kernel: {'lines of the wrapper' if node.runs else idle}"
+        elif not self._schedule.is_recorded and len(kernel.calls) > 1 and not kernel.calls[0].origins:
             yield f"all {count(len(kernel.calls), 'launch', 'launches')}"
         yield count(len(self._launches[place].members), "op")
 
@@ -315,8 +316,15 @@ class _Drawing:
             names = list(dict.fromkeys(aten_name(node.target) for node in known))
             return first_of(names, MOST_OPS_NAMED) if names else self._scheduler_words(launch.nodes[0])
         origins = tuple(dict.fromkeys(name for node in launch.nodes for name in node.origins))
-        words = self._names.named(kernel, origins, self._schedule)
+        own = launch.owner.keys() - launch.fills
+        apart = self._ops_named({*origins} - own) - self._ops_named(own)
+        words = self._names.named(kernel, origins, self._schedule, apart if self._is_generated(launch) else ())
         return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
+
+    def _ops_named(self, names: Collection[str]) -> set[str]:
+        """Return the ops of FX nodes, and those of the calls of eager that they are a part of."""
+        calls = {self._schedule.eager_calls[self._eager[name]].op for name in names if name in self._eager}
+        return {*map(node_op, names), *map(aten_name, calls)}
 
     def _paths(self, launch: Launch) -> list[ModulePath]:
         """Return the modules of a launch's ops; a constant, which layers share, counts only by itself."""
@@ -369,7 +377,8 @@ class _Drawing:
         links = (*([f"n:{name}"] if is_copy else []), *links)
         drawn = op_node(node, group, self._source, meta_text(node.meta), links)
         if self._is_layout_copy(member):
-            drawn = replace(drawn, label=f"copy for {drawn.label}", op_class="copy", detail=self._output_text(owner))
+            what = "fill" if name in launch.fills else "copy"
+            drawn = replace(drawn, label=f"{what} for {drawn.label}", op_class="copy", detail=self._output_text(owner))
         module = self._modules.get(name)
         layer = layer_of(module_path(module.path), module_path(self._origins[place].module)) if module else ""
         times = len(self._copies[name])
@@ -392,15 +401,16 @@ class _Drawing:
         return (0, f"e:{call}:{aten_name(self._schedule.eager_calls[call].op)}"), (1, "")
 
     def _is_layout_copy(self, member: Member) -> bool:
-        """Return True for a loop that lays out a tensor for a library call, or the call's result."""
+        """Return True for a loop that lays out an input or result of a library call, or fills memory."""
         place, name = member
         home = self._home[name]
-        return home != place and is_call(self._launches[home], self._kernels) and name in self._nodes
+        is_apart = is_call(self._launches[home], self._kernels) or name in self._launches[place].fills
+        return home != place and is_apart and name in self._nodes
 
     def _scheduler_words(self, node: SchedulerNode) -> str:
         """Return the ops of a scheduler node in words; its own name if they are unknown."""
         kernel = self._kernels.get(node.kernel)
-        unknown = aten_name(kernel.name) if kernel is not None and not is_recorded(self._schedule) else node.name
+        unknown = aten_name(kernel.name) if kernel is not None and not self._schedule.is_recorded else node.name
         return " · ".join(self._ops[node.name] or dict.fromkeys(map(node_op, node.origins))) or unknown
 
     @cached_property
@@ -415,13 +425,11 @@ class _Drawing:
     def _home(self) -> dict[str, int]:
         """The launch of each member: a library call, otherwise one that stores its value, otherwise the first."""
         calls = [is_call(launch, self._kernels) for launch in self._launches]
-        return {
-            name: next(
-                (place for place in places if calls[place]),
-                next((place for place in places if (place, name) in self._stored), places[0]),
-            )
-            for name, places in self._copies.items()
-        }
+
+        def rank(place: int, name: str) -> tuple[bool, bool, bool]:
+            return name in self._launches[place].fills, not calls[place], (place, name) not in self._stored
+
+        return {name: min(places, key=lambda place: rank(place, name)) for name, places in self._copies.items()}
 
     @cached_property
     def _stored(self) -> dict[Member, int]:
@@ -432,13 +440,13 @@ class _Drawing:
             for name, size in (*node.reads, *node.writes):
                 sizes[name] = max(size, sizes.get(name, 0))
         stored: dict[Member, int] = {}
-        if not is_recorded(self._schedule):
+        if not self._schedule.is_recorded:
             return self._read_elsewhere()
         for place, launch in enumerate(self._launches):
             for node in launch.nodes:
                 kept = {name for name, _ in fused.get(node.name, node).writes}
                 size = sum(sizes[name] for name, _ in node.writes if name in kept)
-                last = self._last_op(launch, node)
+                last = self._reads.last_op(launch, node)
                 if size:
                     stored[place, last] = stored.get((place, last), 0) + size
         return stored
@@ -454,16 +462,6 @@ class _Drawing:
                     stored[self._copies[source][0], source] = costs.size(source) or 0
         return stored
 
-    def _last_op(self, launch: Launch, node: SchedulerNode) -> str:
-        """Return the member whose value a scheduler node computes last: none of its other ops reads it."""
-        own = [name for name in node.origins if name in launch.owner]
-        if not own:
-            # A view of a member, such as one of several outputs of a library call.
-            sources = (source for name in node.origins if name in self._nodes for source, _ in self._reads.of(name))
-            return next((source for source in sources if source in launch.owner), launch.members[0])
-        read = {source for name in own if name in self._nodes for source, _ in self._reads.of(name)}
-        return next((name for name in reversed(own) if name not in read), own[-1])
-
     def _edges(self) -> Iterator[Link]:
         """Yield the values between ops; 0 bytes if a value is not stored in memory."""
         for member in self._members:
@@ -474,7 +472,7 @@ class _Drawing:
             for source, via in self._reads.of(name):
                 origin = (place, source) if (place, source) in self._number else (self._home[source], source)
                 label = (meta_text(self._nodes[source].meta) or source) + via_words(via)
-                refused = (min(origin[0], place), max(origin[0], place)) in self._refused
+                refused = (min(origin[0], place), max(origin[0], place)) in self._refusals.pairs
                 size = self._stored.get(origin, 0)
                 yield Link(self._number[origin], self._number[member], label, size, refused=refused)
 
@@ -489,7 +487,7 @@ class _Drawing:
         if self._is_layout_copy(member):
             written = {buffer for buffer, _ in node.writes}
             for reader_place, reader in self._readers_of(written):
-                target = self._number[reader_place, self._last_op(self._launches[reader_place], reader)]
+                target = self._number[reader_place, self._reads.last_op(self._launches[reader_place], reader)]
                 if target != number:
                     size = sum(size for buffer, size in reader.reads if buffer in written)
                     yield Link(number, target, self._buffer(min(written)), size)
@@ -505,7 +503,7 @@ class _Drawing:
     def _writers(self) -> dict[str, Member]:
         """The member that each buffer has its value from."""
         return {
-            name: (place, self._last_op(launch, node))
+            name: (place, self._reads.last_op(launch, node))
             for place, launch in enumerate(self._launches)
             for node in launch.nodes
             for name, _ in node.writes

@@ -15,12 +15,23 @@ from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.analysis.pipeline import node_segments
 from core.base.words import first_of, number
 from core.graph.assemble import Link, Material, assemble
-from core.graph.launches import NestedGraph
+from core.graph.launches import Launch, NestedGraph
 from core.graph.model import Frames, GraphModel, Node, Overlay, Version, collection_paused
 from core.graph.modules import Origin, Trait, shape_words
 from core.graph.overlays import annotation_overlays
 from core.ops.costs import CALLS, FxCosts, aten_name, numel, op_class
-from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report, TensorMeta, tensor_text
+from core.report import (
+    Compilation,
+    FxGraph,
+    FxNode,
+    GraphNumerics,
+    Kernel,
+    Pipeline,
+    Report,
+    SchedulerNode,
+    TensorMeta,
+    tensor_text,
+)
 from core.report.nodes import MOST_REMEMBERED
 
 PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)", re.IGNORECASE)
@@ -375,6 +386,16 @@ class Reads:
         if name in self._nodes:
             self.of(name)
         return self._outside.get(name, ())
+
+    def last_op(self, launch: Launch, node: SchedulerNode) -> str:
+        """Return the member whose value a scheduler node computes last: none of its other ops reads it."""
+        own = [name for name in node.origins if name in launch.owner]
+        if not own:
+            # A view of a member, such as one of several outputs of a library call.
+            sources = (source for name in node.origins if name in self._nodes for source, _ in self.of(name))
+            return next((source for source in sources if source in launch.owner), launch.members[0])
+        read = {source for name in own if name in self._nodes for source, _ in self.of(name)}
+        return next((name for name in reversed(own) if name not in read), own[-1])
 
     def _walk(self, name: str) -> dict[str, tuple[str, ...]]:
         read: dict[str, tuple[str, ...]] = {}

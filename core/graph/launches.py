@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.analysis.work import (
-    OUTPUT_OF_A_CALL,
-    distinct_kernels,
-    launch_groups,
-    leaves,
-    moved_bytes,
-    steps,
-    working_ops,
-)
-from core.base.words import count, first_of, number
-from core.ops.costs import CALLS, aten_name, op_class
-from core.report import Compilation, Direction, FxNode, Kernel, Schedule, SchedulerNode
+from core.analysis.work import distinct_kernels, launch_groups, leaves, moved_bytes, steps, working_ops
+from core.base.words import bytes_, count, first_of, number
+from core.graph.model import FusionStep
+from core.ops.costs import CALLS, aten_name, constants, op_class
+from core.report import FxNode, Kernel, Schedule, SchedulerNode
 
 NOT_RECORDED = "not recorded: the log has kernels and their ops alone"
 # Titles of the first and the last frame, which can be measured.
@@ -35,12 +28,14 @@ class Launch:
     """A kernel launch with its scheduler nodes before fusion.
 
     `members` are the names of the FX nodes that it computes, without views; a scheduler node without a known op is a
-    member itself. `owner` maps each member to the first scheduler node that computes it.
+    member itself. `owner` maps each member to the first scheduler node that computes it. `fills` are members whose
+    memory it only fills before another launch computes them, such as the zeros that an `index_put` adds to.
     """
 
     nodes: tuple[SchedulerNode, ...]
     members: tuple[str, ...]
     owner: Mapping[str, SchedulerNode]
+    fills: frozenset[str] = frozenset()
 
     @property
     def kernel(self) -> str:
@@ -52,43 +47,10 @@ class Launch:
         """Id of the launch's hull in the drawing."""
         return f"g:{self.nodes[0].name}"
 
-
-def fusion_schedules(compilation: Compilation) -> tuple[Schedule, ...]:
-    """Return the recorded schedules of a compilation; without any, those of its kernels' calls.
-
-    Torch logs which FX nodes each kernel computes, but no scheduler nodes; without its provenance tracking, only those
-    of Triton kernels. A node then stands for a call, or for all calls of a kernel whose FX nodes are not recorded call
-    by call; it has no kind, no buffers, and no fusions.
-    """
-    if compilation.schedules:
-        return compilation.schedules
-    directions = dict.fromkeys(kernel.direction for kernel in compilation.kernels if kernel.origins)
-    return tuple(_schedule_of_calls(compilation, direction) for direction in directions)
-
-
-def is_recorded(schedule: Schedule) -> bool:
-    """Return True for a schedule of the scheduler's own nodes."""
-    return any(node.kind for node in schedule.before)
-
-
-def has_steps(schedule: Schedule) -> bool:
-    """Return True if the ops of each scheduler node and the fusions were recorded."""
-    return is_recorded(schedule) and (schedule.one_count or bool(schedule.rounds))
-
-
-def _schedule_of_calls(compilation: Compilation, direction: Direction) -> Schedule:
-    calls: list[tuple[int, Kernel, tuple[str, ...]]] = []
-    for kernel in compilation.kernels:
-        if kernel.direction == direction:
-            single = [(call.line, kernel, call.origins) for call in kernel.calls if call.origins or not kernel.origins]
-            known = len(single) == len(kernel.calls) and single
-            calls += known or [(min(kernel.call_lines, default=0), kernel, kernel.origins)]
-    calls.sort(key=lambda call: call[0])
-    nodes = tuple(
-        SchedulerNode(f"call{index}", "", (f"call{index}",), (), (), (), origins, None, "", kernel.id)
-        for index, (_, kernel, origins) in enumerate(calls)
-    )
-    return Schedule(-1, direction, nodes, nodes, (), (), {})
+    def ops_of(self, node: SchedulerNode) -> list[str]:
+        """Return the members that a scheduler node computes, in graph order."""
+        own = [name for name in node.origins if name in self.owner]
+        return own or [name for name, owner in self.owner.items() if owner is node]
 
 
 def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Launch, ...]:
@@ -98,9 +60,13 @@ def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Laun
     """
     order = {node.name: index for index, node in enumerate(schedule.before)}
     groups = [sorted(group, key=order.__getitem__) for group in launch_groups(schedule, kernels)]
-    drawn = [_launch(tuple(schedule.before[order[name]] for name in group), nodes, kernels) for group in groups]
+    reading = {name for node in schedule.before if node.reads or node.kind == CALL for name in node.origins}
+    fixed = constants(nodes) | (nodes.keys() - reading) if schedule.one_count else nodes.keys()
+    drawn = [_launch(tuple(schedule.before[order[name]] for name in group), nodes, kernels, fixed) for group in groups]
     called = {name for launch in drawn if is_call(launch, kernels) for name in launch.members}
-    return tuple(launch if is_call(launch, kernels) else _without(launch, called) for launch in drawn)
+    computed = {name for launch in drawn if launch.nodes[0].runs for name in launch.members}
+    apart = [launch if is_call(launch, kernels) else _without(launch, called) for launch in drawn]
+    return tuple(launch if launch.nodes[0].runs else _without(launch, computed) for launch in apart)
 
 
 def is_call(launch: Launch, kernels: Kernels) -> bool:
@@ -109,16 +75,24 @@ def is_call(launch: Launch, kernels: Kernels) -> bool:
     return launch.nodes[0].kind == CALL or (kernel is not None and kernel.extern)
 
 
-def _launch(scheduled: tuple[SchedulerNode, ...], nodes: FxNodes, kernels: Kernels) -> Launch:
+def _launch(scheduled: tuple[SchedulerNode, ...], nodes: FxNodes, kernels: Kernels, fixed: Collection[str]) -> Launch:
+    """Return a launch; a loop that reads nothing computes constants, though torch names their readers."""
     owner: dict[str, SchedulerNode] = {}
-    for node in [node for node in scheduled if node.ops != OUTPUT_OF_A_CALL] or scheduled:
+    fills: dict[str, SchedulerNode] = {}
+    for node in [node for node in scheduled if not node.unpacks] or scheduled:
         known = [name for name in node.origins if name in nodes and nodes[name].op in CALLS]
         if node.kind == CALL:
             known = _op_of_call(node, known, nodes, kernels)
         working = [name for name in known if op_class(nodes[name].target) != "view"]
-        for name in working or known or [node.name]:
+        names = working or known or [node.name]
+        if known and node.runs and node.kind != CALL and not node.reads:
+            own = [name for name in names if name in fixed]
+            fills.update(dict.fromkeys([] if own else names[-1:], node))
+            names = own
+        for name in names:
             owner.setdefault(name, node)
-    return Launch(scheduled, tuple(owner), owner)
+    every = {**owner, **{name: node for name, node in fills.items() if name not in owner}}
+    return Launch(scheduled, tuple(every), every, frozenset(fills.keys() - owner.keys()))
 
 
 def _op_of_call(node: SchedulerNode, known: list[str], nodes: FxNodes, kernels: Kernels) -> list[str]:
@@ -128,13 +102,14 @@ def _op_of_call(node: SchedulerNode, known: list[str], nodes: FxNodes, kernels: 
     return [name for name in known if aten_name(nodes[name].target) == called][-1:] or known[-1:]
 
 
-def _without(launch: Launch, called: Collection[str]) -> Launch:
-    """Return a generated launch without the ops of library calls, unless it has no others.
+def _without(launch: Launch, elsewhere: Collection[str]) -> Launch:
+    """Return a launch without the ops that others compute, unless it has no others.
 
-    Lowering such an op also makes loops that lay out its inputs or its result, and torch names them after the op.
+    Lowering the op of a library call also makes loops that lay out its inputs or its result, and torch names them after
+    the op. A node that runs nothing also has the ops of its inputs.
     """
-    owner = {name: node for name, node in launch.owner.items() if name not in called}
-    return Launch(launch.nodes, tuple(owner), owner) if owner else launch
+    owner = {name: node for name, node in launch.owner.items() if name not in elsewhere}
+    return replace(launch, members=tuple(owner), owner=owner) if owner else launch
 
 
 def launch_words(drawn: Sequence[Launch], kernels: Kernels) -> str:
@@ -160,21 +135,6 @@ class NestedGraph:
     schedule: Schedule
     nodes: FxNodes
     launches: tuple[Launch, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FusionStep:
-    """A frame: its text, the number of its units (calls, nodes or launches), and the bytes they move.
-
-    Numbers are None where there is nothing to count. A missing frame was not recorded, and shows the ops.
-    """
-
-    title: str
-    detail: str
-    units: int | None = None
-    unit: str = "node"
-    moved: int | None = None
-    missing: bool = False
 
 
 @dataclass(slots=True)
@@ -213,10 +173,10 @@ def with_parts(schedule: Schedule, parts: Sequence[NestedGraph]) -> Schedule:
     )
 
 
-def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, bool]:
-    """Return the replayed fusions, and True if code generation put several groups into one launch."""
+def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, list[int]]:
+    """Return the replayed fusions, and the numbers of nodes that code generation joined into launches."""
     order = {node.name: index for index, node in enumerate(schedule.before)}
-    start = (2 if schedule.eager_calls else 1) if has_steps(schedule) else UNKNOWN_STEPS
+    start = (2 if schedule.eager_calls else 1) if schedule.has_steps else UNKNOWN_STEPS
     replayed = Fusions(order, {name: [name] for name in order}, {name: [(start, name)] for name in order})
     recorded = steps(schedule)
     marks = dict.fromkeys("".join(name.partition("#")[1:]) for name in order)  # "#2" at a graph's second call.
@@ -224,11 +184,14 @@ def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, bool]:
         names = [*leaves(step.first, order), *leaves(step.second, order)]
         for mark in marks:
             replayed.merge([name + mark for name in names if name + mark in order], frame)
-    groups = [[node.name for node in launch.nodes] for launch in drawn]
-    scattered = [group for group in groups if len({id(replayed.group_of[name]) for name in group}) > 1]
-    for group in scattered:
-        replayed.merge(group, start + len(recorded) + 1)
-    return replayed, bool(scattered)
+    joined = []
+    for launch in drawn:
+        own = {node.name for node in launch.owner.values()}
+        groups = {id(replayed.group_of[node.name]) for node in launch.nodes if node.runs}
+        joined += [len(groups)] if len(groups) > 1 else []
+        names = [node.name for node in launch.nodes if node.runs or node.name in own]
+        replayed.merge(names, start + len(recorded) + 1)
+    return replayed, joined
 
 
 def fusion_frames(
@@ -240,36 +203,68 @@ def fusion_frames(
 ) -> tuple[FusionStep, ...]:
     """Return the frames: eager's calls, ops, scheduler nodes, each fusion, code generation, and launches.
 
-    `drawn` are the launches, if they are known. There is no frame of code generation if it joined no nodes, and none of
-    eager's calls if they were not recorded. The fusions of nested graphs come last, and change no number.
+    Each says what the step changed. `drawn` are the launches, if they are known. There is no frame of code generation
+    if it joined no nodes, and none of eager's calls if they were not recorded. The fusions of nested graphs come last,
+    and change no number. Nodes that run nothing do not count.
     """
     drawn = launches(schedule, nodes, kernels) if drawn is None else drawn
-    ops = {name for launch in drawn for name in launch.members}
-    fusions, left = len(steps(schedule)), len(schedule.before)
+    fusions, left = len(steps(schedule)), sum(node.runs for node in schedule.before)
     launched = [launch.kernel for launch in drawn if launch.kernel]
-    distinct = f"{count(_distinct(launched, kernels), 'kernel')}; each hull is one launch"
-    kernels_step = FusionStep(KERNELS_STEP, distinct, len(launched), "launch", schedule.bytes_after)
-    noun = "scheduler node" if ops.isdisjoint(nodes) else "op"
-    ops_step = FusionStep("Ops", f"{count(len(ops), noun)} after decomposition; views are on the edges")
-    if not has_steps(schedule):
+    bare = len(drawn) - len(launched)
+    hulls = f"{count(_distinct(launched, kernels), 'kernel')}; each hull is one launch"
+    hulls += f", but {number(bare)} without a kernel" if bare else ""
+    kernels_step = FusionStep(KERNELS_STEP, hulls, len(launched), "launch", schedule.bytes_after)
+    ops = {name for launch in drawn for name in launch.members}
+    ops_step = FusionStep("Ops", _ops_words(schedule, nodes, ops))
+    if not schedule.has_steps:
         return ops_step, *_unknown_steps(schedule), kernels_step
-    inlined = "loops and calls: lowering inlined ops into the loops that read them"
-    moved = moved_bytes(schedule) or (None,) * fusions
-    frames = [
-        *_eager_frame(schedule),
-        ops_step,
-        FusionStep("Scheduler nodes", inlined, left, moved=schedule.bytes_before),
-    ]
+    moved = [schedule.bytes_before, *(moved_bytes(schedule) or (None,) * fusions)]
+    lowering = FusionStep("Scheduler nodes", _lowering_words(schedule, drawn, ops), left, moved=moved[0])
+    frames = [*_eager_frame(schedule, ops), ops_step, lowering]
     graphs = [(schedule, nodes), *((part.schedule, part.nodes) for part in parts)]
     texts = [text for each, names in graphs for text in _fusion_texts(each, names)]
     for index, (title, detail) in enumerate(texts, 1):
-        amount = moved[index - 1] if index <= fusions else schedule.bytes_after
+        amount = moved[index] if index <= fusions else schedule.bytes_after
+        less = f": {_less_words(moved[index - 1], amount)}" if index <= fusions and amount is not None else ""
         title = f"Fusion {number(index)} of {number(len(texts))}, {title}"
-        frames.append(FusionStep(title, detail, left - min(index, fusions), moved=amount))
-    if replay(with_parts(schedule, parts), [*drawn, *(launch for part in parts for launch in part.launches)])[1]:
-        joined = "fused nodes that share one kernel"
-        frames.append(FusionStep("Code generation", joined, len(drawn), "launch", schedule.bytes_after))
-    return (*frames, kernels_step)
+        frames.append(FusionStep(title, detail + less, left - min(index, fusions), moved=amount))
+    together = (*drawn, *(launch for part in parts for launch in part.launches))
+    if joined := replay(with_parts(schedule, parts), together)[1]:
+        inside = count(len(joined), "kernel function has", "kernel functions have")
+        detail = f"{inside} the loops of {number(sum(joined))} nodes"
+        frames.append(FusionStep("Code generation", detail, len(launched), "launch", schedule.bytes_after))
+        return (*frames, kernels_step)
+    same = "no node joined another since" if texts else "nothing was fused"
+    return (*frames, replace(kernels_step, detail=f"{hulls}; {same}"))
+
+
+def _ops_words(schedule: Schedule, nodes: FxNodes, ops: Collection[str]) -> str:
+    """Return the number of ops, and the calls of eager that became several of them."""
+    total = count(len(ops), "scheduler node" if set(ops).isdisjoint(nodes) else "op")
+    if not schedule.eager_calls:
+        return f"{total} after decomposition; views are on the edges"
+    sizes: dict[str, int] = {}
+    for call in schedule.eager_calls:
+        sizes[aten_name(call.op)] = max(sizes.get(aten_name(call.op), 0), sum(name in ops for name in call.nodes))
+    several = [f"{name} into {number(size)}" for name, size in sizes.items() if size > 1]
+    return f"{total}; decomposed: {first_of(several, MOST_OPS_NAMED) or 'none'}; views are on the edges"
+
+
+def _lowering_words(schedule: Schedule, drawn: Sequence[Launch], ops: Collection[str]) -> str:
+    """Return how many loops and calls the ops became, and how many ops have no loop of their own."""
+    running = [(launch, node) for launch in drawn for node in launch.nodes if node.runs]
+    last = {name for launch, node in running for name in launch.ops_of(node)[-1:]}
+    idle, several = len(schedule.before) - len(running), len(running) - len(last)
+    loops = f"{count(len(ops), 'op')} in {count(len(running), 'loop or call', 'loops and calls')}"
+    inner = len(ops) - len(last)
+    inlined = f"{number(inner)} inlined by lowering into the loops that read them" if inner else "lowering inlined none"
+    more = f"; {number(several)} more for ops of several loops" if several else ""
+    return f"{loops}: {inlined}{more}" + (f"; {count(idle, 'node')} not counted: nothing to run" if idle else "")
+
+
+def _less_words(before: int | None, after: int) -> str:
+    less = (before or 0) - after
+    return f"{bytes_(abs(less))} {'less' if less > 0 else 'more'}" if less else "as many bytes"
 
 
 def _fusion_texts(schedule: Schedule, nodes: FxNodes) -> Iterator[tuple[str, str]]:
@@ -283,15 +278,18 @@ def _fusion_texts(schedule: Schedule, nodes: FxNodes) -> Iterator[tuple[str, str
 
 def _unknown_steps(schedule: Schedule) -> Iterator[FusionStep]:
     """Yield the frames between ops and kernels of a schedule without steps."""
-    known = is_recorded(schedule)
+    known = schedule.is_recorded
     for title, nodes in ("Scheduler nodes", schedule.before), ("Fusions", schedule.after):
-        yield FusionStep(title, NOT_ONE_BY_ONE if known else NOT_RECORDED, len(nodes) if known else None, missing=True)
+        units = sum(node.runs for node in nodes) if known else None
+        yield FusionStep(title, NOT_ONE_BY_ONE if known else NOT_RECORDED, units, missing=True)
 
 
-def _eager_frame(schedule: Schedule) -> Iterator[FusionStep]:
-    if schedule.eager_calls:
-        moved = sum(call.bytes for call in schedule.eager_calls)
-        yield FusionStep(EAGER_STEP, "ATen ops; bytes are estimated", len(schedule.eager_calls), "call", moved)
+def _eager_frame(schedule: Schedule, ops: Collection[str]) -> Iterator[FusionStep]:
+    if calls := schedule.eager_calls:
+        outside = len(set(ops) - {name for call in calls for name in call.nodes})
+        apart = f"; {count(outside, 'op')} without an outline: in no call of eager" if outside else ""
+        moved = sum(call.bytes for call in calls)
+        yield FusionStep(EAGER_STEP, f"ATen ops; bytes are estimated{apart}", len(calls), "call", moved)
 
 
 def _named(names: Sequence[str], ops: Mapping[str, tuple[str, ...]]) -> str:

@@ -122,6 +122,21 @@ class Largest:
 
 
 @dataclass(frozen=True, slots=True)
+class FusionStep:
+    """A frame of a fusion: its text, its number of units (calls, nodes, launches), and their bytes.
+
+    Numbers are None where there is nothing to count. A missing frame was not recorded, and shows the ops.
+    """
+
+    title: str
+    detail: str
+    units: int | None = None
+    unit: str = "node"
+    moved: int | None = None
+    missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Overlay:
     """A value for each node: a number, or the index of a category.
 

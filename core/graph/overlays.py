@@ -6,22 +6,21 @@ A missing value is None. Each table of node values that a backend reports become
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from core.analysis.backend import NodeValues, node_values
 from core.analysis.kernels.kernel import time_s
 from core.analysis.numerics import STANDINGS
 from core.analysis.work import NO_SHARED_DATA, reasons_of_pairs, refused_pairs
-from core.base.words import bytes_, count
+from core.base.words import bytes_
+from core.base.words import number as number_
 from core.graph.launches import FxNodes, Kernels, Launch
-from core.graph.model import Fact, GraphModel, Node, Overlay
+from core.graph.model import Node, Overlay
 from core.graph.modules import Trait
 from core.ops.costs import CALLS, Cost, FxCosts, op_class
 from core.report import FxNode, Kernel, Report, Schedule, SchedulerNode
 
 ONE_BY_ONE = "From shapes and dtypes, without fusion; views move no bytes. Symbolic shapes are not counted."
 ESTIMATED = "Estimated share of the total: the larger of bytes and FLOPs of each op, at 20 FLOPs per byte."
-ESTIMATED_SHARES = ("share of bytes", "time (estimated)")
 FROM_EAGER = "The largest difference from eager, where the node's value was compared: the model's output."
 FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the node's value was compared."
 # Name of the overlay of the accelerator's segments.
@@ -143,6 +142,39 @@ def saved_bytes(schedule: Schedule, drawn: Sequence[Launch]) -> list[int | None]
     return list(saved)
 
 
+def eager_bytes(schedule: Schedule, home: Mapping[str, int], launches: int) -> list[int | None]:
+    """Return the bytes of the calls of eager that each launch computes; `home` has the launch of each op.
+
+    None for a launch that computes no call, or only a part of one.
+    """
+    moved: list[int | None] = [None] * launches
+    parts = set[int]()
+    for call in schedule.eager_calls:
+        at = {home[name] for name in call.nodes if name in home}
+        parts |= at if len(at) > 1 else set()
+        for place in at:
+            moved[place] = (moved[place] or 0) + call.bytes
+    return [None if place in parts else amount for place, amount in enumerate(moved)]
+
+
+def saving_facts(launch: Launch, saved: int | None, moved: int | None, eager: int | None) -> Iterator[tuple[str, str]]:
+    """Yield what fusing the nodes of a generated launch saved, and what it saves against eager's calls.
+
+    `saved` is the scheduler's figure, `moved` and `eager` are the bytes of the launch and of its calls in eager.
+    """
+    nodes, ops = sum(node.runs for node in launch.nodes), len(launch.members)
+    if saved is not None and nodes > 1:
+        words = f"{bytes_(abs(saved))}{'' if saved >= 0 else ' more moved'}" if saved else "no bytes"
+        yield "fusion saved", f"{words}: {number_(nodes)} scheduler nodes in one kernel"
+    elif saved is not None:
+        inlined = f"lowering made one scheduler node of its {number_(ops)} ops" if ops > 1 else "one op"
+        yield "fusion saved", f"nothing: {inlined}"
+    if eager is not None and moved is not None:
+        less = eager - moved
+        words = f"{bytes_(abs(less))} {'less' if less > 0 else 'more'}" if less else "as many bytes"
+        yield "against eager", f"about {words}: {bytes_(eager)} by its calls, {bytes_(moved)} here"
+
+
 def refused_launches(schedule: Schedule, drawn: Sequence[Launch]) -> dict[tuple[int, int], tuple[int, str]]:
     """Return pair of launches → shared bytes, and torch's reason for not fusing their parts."""
     nodes = {node.name: node for node in schedule.after}
@@ -181,6 +213,14 @@ def launch_seconds(
     return times
 
 
+def run_order(drawn: Sequence[Launch], kernels: Kernels) -> dict[int, int]:
+    """Return each launch's number in the order of the wrapper's calls, or in schedule order if unknown."""
+    lines = {kernel: iter(kernels[kernel].call_lines) for kernel in {each.kernel for each in drawn} & kernels.keys()}
+    known = [(next(lines[each.kernel], 0), place) for place, each in enumerate(drawn) if each.kernel in lines]
+    order = sorted(known) if all(line for line, _ in known) else known
+    return {place: at for at, (_, place) in enumerate(order, 1)}
+
+
 def _shares(kernel: Kernel | None, times: int) -> list[float]:
     """Return each launch's share of the time of all launches."""
     timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
@@ -188,46 +228,6 @@ def _shares(kernel: Kernel | None, times: int) -> list[float]:
     if len(spent) != times or not sum(spent):
         return [1 / times] * times
     return [seconds / sum(spent) for seconds in spent]
-
-
-def with_launches(
-    model: GraphModel,
-    schedule: Schedule,
-    drawn: Sequence[Launch],
-    amounts: Mapping[str, Sequence[float | None]],
-    *,
-    once: bool = True,
-) -> GraphModel:
-    """Return a fusion with ops painted by the amounts of their launches, and eager's calls in each module.
-
-    `amounts` has a number for each launch by overlay; folded groups keep the sums of their ops' parts. Without `once`,
-    a call may run a launch several times or never, so groups have no estimated shares.
-    """
-    place = {launch.id: index for index, launch in enumerate(drawn)}
-    hulls = [(group.first, group.last, place[group.id]) for group in model.groups if group.id in place]
-    overlays = []
-    for overlay in model.overlays:
-        whole: list[float | None] = [None] * len(model.nodes)
-        for first, last, index in hulls if overlay.name in amounts else ():
-            whole[first:last] = [amounts[overlay.name][index]] * (last - first)
-        title = f"{overlay.title}, of the launch"
-        overlays.append(replace(overlay, title=title, whole=tuple(whole)) if overlay.name in amounts else overlay)
-    call_of = {f"n:{name}": number for number, call in enumerate(schedule.eager_calls) for name in call.nodes}
-    called = [call_of.get(node.id) for node in model.nodes]
-    groups = []
-    for group in model.groups:
-        eager = () if group.id in place else _eager_calls(called[group.first : group.last], schedule)
-        facts = (fact for fact in group.facts if once or fact.name not in ESTIMATED_SHARES)
-        groups.append(replace(group, facts=(*facts, *eager)))
-    return replace(model, overlays=tuple(overlays), groups=tuple(groups))
-
-
-def _eager_calls(called: Sequence[int | None], schedule: Schedule) -> Iterator[Fact]:
-    """Yield the number of the calls of eager that compute a module's ops, and their bytes."""
-    calls = {call for call in called if call is not None}
-    if calls:
-        moved = sum(schedule.eager_calls[number].bytes for number in calls)
-        yield Fact("eager", f"{count(len(calls), 'call')}, {bytes_(moved)}")
 
 
 def named_overlays(

@@ -107,6 +107,23 @@ Shape = tuple[int, ...]
 CALLS = frozenset(("call_function", "call_method", "call_module"))
 
 
+# Ops that read no memory of their inputs.
+SIZES = re.compile(r"\bsym_|_like\b|\.new_")
+
+
+def constants(nodes: Mapping[str, FxNode]) -> set[str]:
+    """Return the FX nodes whose values need no memory: constants, sizes, and what follows from them.
+
+    `nodes` are in graph order.
+    """
+    found: set[str] = set()
+    for name, node in nodes.items():
+        is_size = SIZES.search(node.target) if node.op in CALLS else node.op == "placeholder" and node.meta is None
+        if is_size or (node.op in CALLS and found.issuperset(node.inputs)):
+            found.add(name)
+    return found
+
+
 class Cost(NamedTuple):
     """The cost of an op: bytes read and written, and FLOPs.
 

@@ -164,6 +164,16 @@ class SchedulerNode:
         """Return the sum of bytes read and written."""
         return sum(size for _, size in (*self.reads, *self.writes))
 
+    @property
+    def unpacks(self) -> bool:
+        """Return True for a node that only names one of several results of a library call."""
+        return self.ops == ("MultiOutput",)
+
+    @property
+    def runs(self) -> bool:
+        """Return True for a loop or a call; a node that runs nothing only names memory that others write."""
+        return not self.unpacks and self.kind != "NopKernelSchedulerNode"
+
 
 @dataclass(frozen=True, slots=True)
 class FusionRound:
@@ -221,6 +231,16 @@ class Schedule:
         None if the bytes before and after fusion were counted by different rules.
         """
         return sum(node.bytes_accessed for node in self.after) if self.one_count else None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Return True if the nodes are the scheduler's own; other nodes stand for calls in the generated code."""
+        return any(node.kind for node in self.before)
+
+    @property
+    def has_steps(self) -> bool:
+        """Return True if the ops of each scheduler node and the fusions were recorded."""
+        return self.is_recorded and (self.one_count or bool(self.rounds))
 
     @property
     def at_most(self) -> bool:

@@ -20,10 +20,10 @@ from core.analysis.dynamo.compilations import (
     share,
 )
 from core.analysis.dynamo.failures import frame_names
+from core.analysis.kernels.ledger import fusion_schedules
 from core.base import words as fmt
 from core.base.decoder import converted, decoded_object
 from core.graph.fx import source_path
-from core.graph.launches import fusion_schedules
 from core.report import Compilation, Payload, Report
 from core.report.records.compilation import BytecodeRecord
 from core.views.blocks import (

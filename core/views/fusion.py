@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds
+from core.analysis.kernels.ledger import fusion_schedules
 from core.analysis.speed import speed
 from core.analysis.work import (
     NO_SHARED_DATA,
@@ -36,9 +37,6 @@ from core.graph.launches import (
     Launch,
     NestedGraph,
     fusion_frames,
-    fusion_schedules,
-    has_steps,
-    is_recorded,
     launch_words,
     launches,
 )
@@ -60,7 +58,7 @@ MOST_WORDS = 4  #: ops that name a scheduler node
 INLINED = "what lowering inlined before is not counted."
 SIGNS = (
     "Edges are as wide as their bytes; dashed ones are not in the scheduler's traffic. Two bars across an edge: torch "
-    "refused to fuse. A dashed hull is a library call. A hull's number is its kernel's, equal for all its launches."
+    "refused to fuse. A dashed hull is a library call, or has no kernel. A hull's number is that of its kernel."
 )
 MOST_REMOVED = 8  #: removed ops that are named
 MOST_TITLE_CHARS = 140  #: characters of the title of a node after fusion
@@ -168,7 +166,7 @@ class FusionView:
     @property
     def is_recorded(self) -> bool:
         """True if the scheduler's steps were recorded, as in Compileboard's own runs."""
-        return has_steps(self.schedule)
+        return self.schedule.has_steps
 
     @property
     def name(self) -> str:
@@ -190,19 +188,17 @@ class FusionView:
         """Counts of ops, launches and kernels, with the changes of memory traffic if they are comparable."""
         traffic = traffic_within(self.schedule)
         after = launch_words(self._launches, self._kernels)
-        change = change_words(traffic)
         inner = sum(bool(launch.kernel) for part in self._parts for launch in part.launches)
         after += f", {fmt.number(inner)} more in nested graphs" if inner else ""
-        saved = f"; fusion: {change} traffic" if change else ""
-        eager = f"; {'' if change else 'traffic '}against eager: {self._eager_change}" if traffic else ""
-        return f"{scope_words(self.report, self.compilation)}{self._ops_words} → {after}{saved}{eager}."
+        saved = f"; traffic: {change_words(traffic) or 'none saved'} by fusion, {self._eager_change}" if traffic else ""
+        return f"{scope_words(self.report, self.compilation)}{self._ops_words} → {after}{saved}."
 
     @property
     def help(self) -> str:
         """Meaning of fusion, the numbers of fusions and rounds, and the rule that counts traffic."""
         fusions, rounds = fmt.count(len(steps(self.schedule)), "fusion"), fmt.count(len(self.schedule.rounds), "round")
         if not self.is_recorded:
-            source = self.from_debug_files if is_recorded(self.schedule) else self.from_provenance
+            source = self.from_debug_files if self.schedule.is_recorded else self.from_provenance
             return f"{GLOSSARY['fusion']} {source} {SIGNS}"
         traffic = traffic_within(self.schedule)
         counted = counted_words(traffic) if traffic else UNEVEN
@@ -211,7 +207,9 @@ class FusionView:
         more = f" and {fmt.number(len(removed) - MOST_REMOVED)} more" if len(removed) > MOST_REMOVED else ""
         gone = f" {fmt.count(len(removed), 'op')} without a launch: {names}{more}." if removed else ""
         moved = f" {traffic_words(traffic)}, by fusing scheduler nodes; {INLINED}{self._eager_words}" if traffic else ""
-        nodes = fmt.count(len(self.schedule.before), "scheduler node")
+        idle = sum(not node.runs for node in self.schedule.before)
+        nodes = fmt.count(len(self.schedule.before) - idle, "scheduler node")
+        nodes += f" and {fmt.number(idle)} that run nothing" if idle else ""
         tried = f"{nodes}, {fusions}; the scheduler tried {rounds}.{self._all_graphs_words}"
         return f"{GLOSSARY['fusion']} {tried}{moved} {counted}{gone} {SIGNS}"
 
@@ -230,7 +228,7 @@ class FusionView:
         """Change of the launches' traffic against the estimate for eager's calls."""
         moved, after = sum(call.bytes for call in self.schedule.eager_calls), self.schedule.bytes_after
         change = change_words(Traffic(moved, after, at_most=False)) if moved and after is not None else ""
-        return f"about {change}" if change else "as much" if moved else "not recorded"
+        return f"about {change} than eager" if change else "as much as eager" if moved else "eager's not recorded"
 
     @property
     def _eager_words(self) -> str:

@@ -13,13 +13,13 @@ from typing import Literal, NamedTuple
 from core.analysis.backend import backend_problems, backends_called, requested_backend
 from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import Failure, failure_counts, failures, frame_names
+from core.analysis.kernels.ledger import fusion_schedules
 from core.analysis.memory import memory_ratio
 from core.analysis.results import Results, compared_words, excuse_words, results_words
 from core.analysis.speed import Speed
 from core.analysis.verdict import Verdict, records_dynamo, target_words, verdict
 from core.analysis.work import Work, captured_ops, heaviest
 from core.base import words as fmt
-from core.graph.launches import fusion_schedules
 from core.job import CompileJob
 from core.report import Compilation, Report, stored
 from core.report.parts import remembered

@@ -14,11 +14,12 @@ from typing import ClassVar
 
 from core.analysis.comparison.matching import RunSide
 from core.analysis.film import film
+from core.analysis.kernels.ledger import fusion_schedules
 from core.analysis.memory import graph_plans
 from core.base import words as fmt
 from core.base.decoder import decoded_object
 from core.graph.fx import divided_graph
-from core.graph.launches import fusion_schedules, launches
+from core.graph.launches import launches
 from core.report import Compilation, FxGraph, FxNode, Kernel, Place, Report, Schedule
 from core.runs.store import Run
 from core.runs.stored import open_profile
@@ -170,24 +171,16 @@ class _Links:
             by_line |= {"early"} if early else set()
         lowered: dict[str, tuple[str, ...]] = {}
         for each in sorted(self._lowered, key=lambda each: each.direction != graph.direction):
-            exact = self._exact(graph, names, each)
-            names_here = exact or self._on(each, lines)
+            linked = self._exact(graph, names, each)
+            names_here = linked or self._on(each, lines)
             lowered[each.direction] = names_here
-            by_line |= {each.direction} if not exact and names_here else set()
+            by_line |= {each.direction} if not linked and names_here else set()
         exact_kernels = [*kernels, *self._kernels({at: names for at, names in lowered.items() if at not in by_line})]
         if not exact_kernels:
             exact_kernels = self._kernels(lowered)
             by_line |= {"kernels"} if exact_kernels else set()
-        return SameOp(
-            op,
-            one_line(label, LONGEST_LABEL),
-            stage,
-            early,
-            lowered,
-            tuple(dict.fromkeys(exact_kernels)),
-            lines,
-            frozenset(by_line),
-        )
+        name, exact = one_line(label, LONGEST_LABEL), tuple(dict.fromkeys(exact_kernels))
+        return SameOp(op, name, stage, early, lowered, exact, lines, frozenset(by_line))
 
     def _exact(self, graph: FxGraph, names: tuple[str, ...], lowered: FxGraph) -> tuple[str, ...]:
         """Return the nodes of a lowered graph that are linked to nodes of a graph by map or name."""

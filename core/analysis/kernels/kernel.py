@@ -130,13 +130,15 @@ class KernelNames:
         targets = (target for graph in compilation.graphs for target in graph.targets)
         return cls(compilation.kernels, compilation.schedules, targets)
 
-    def named(self, kernel: Kernel, origins: Sequence[str], schedule: Schedule | None) -> str:
+    def named(
+        self, kernel: Kernel, origins: Sequence[str], schedule: Schedule | None, apart: Collection[str] = ()
+    ) -> str:
         """Return a display name, `layers.0.mlp · gelu`: a module and the most characteristic ops.
 
         The module is that of most `origins`; a kernel over several modules gets the common part of their paths. A
-        kernel without ops gets its generated name.
+        kernel without ops gets its generated name. Ops in `apart` are left out if there are others.
         """
-        ops = self.ops(kernel)
+        ops = tuple(op for op in self.ops(kernel) if op not in apart) or self.ops(kernel)
         named = [name for name in origins if node_op(name) in ops] if kernel.extern else []
         path = common_path(named or origins, schedule.modules if schedule else {})
         module = path_words(shortened(path, self._stack))

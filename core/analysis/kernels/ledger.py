@@ -363,3 +363,31 @@ def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
             return None
         flops += ops * (node.iterations or 0)
     return flops or None
+
+
+def fusion_schedules(compilation: Compilation) -> tuple[Schedule, ...]:
+    """Return the recorded schedules of a compilation; without any, those of its kernels' calls.
+
+    Torch logs which FX nodes each kernel computes, but no scheduler nodes; without its provenance tracking, only those
+    of Triton kernels. A node then stands for a call, or for all calls of a kernel whose FX nodes are not recorded call
+    by call; it has no kind, no buffers, and no fusions.
+    """
+    if compilation.schedules:
+        return compilation.schedules
+    directions = dict.fromkeys(kernel.direction for kernel in compilation.kernels if kernel.origins)
+    return tuple(_schedule_of_calls(compilation, direction) for direction in directions)
+
+
+def _schedule_of_calls(compilation: Compilation, direction: Direction) -> Schedule:
+    calls: list[tuple[int, Kernel, tuple[str, ...]]] = []
+    for kernel in compilation.kernels:
+        if kernel.direction == direction:
+            single = [(call.line, kernel, call.origins) for call in kernel.calls if call.origins or not kernel.origins]
+            known = len(single) == len(kernel.calls) and single
+            calls += known or [(min(kernel.call_lines, default=0), kernel, kernel.origins)]
+    calls.sort(key=lambda call: call[0])
+    nodes = tuple(
+        SchedulerNode(f"call{index}", "", (f"call{index}",), (), (), (), origins, None, "", kernel.id)
+        for index, (_, kernel, origins) in enumerate(calls)
+    )
+    return Schedule(-1, direction, nodes, nodes, (), (), {})

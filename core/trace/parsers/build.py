@@ -40,6 +40,7 @@ from core.report import (
     UnchangedPasses,
     frame_id,
 )
+from core.report.nodes import Direction
 from core.trace.index import IndexRow, TraceIndex
 from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft, report_value
 from core.trace.parsers.dynamo import SKIP_REASON
@@ -55,6 +56,8 @@ MAX_KINDS = 2_000  #: kinds of records that are distinguished
 MOST_CONTEXTS = 16  #: labels of a recompile
 MOST_CONTEXT_CHARS = 256  #: a label of a recompile
 OURS = "artifact:compileboard_"
+# Inductor's classes of calls that change their first argument.
+IN_PLACE = re.compile(r"^(?:Inplace)?(Scatter|IndexPut|Bernoulli|Copy)Fallback$")
 LOOK_S = 0.2
 LONGEST_LOOK_S = 0.5  #: seconds of reading a growing log before the page shows a part
 # Records of metrics, with the name of the phase whose start and duration they have.
@@ -259,7 +262,32 @@ def _with_frames(draft: ReportDraft) -> list[CompilationDraft]:
     return drafts
 
 
+def _claim_calls(draft: CompilationDraft) -> None:
+    """Give library calls without scheduler nodes the nodes of their class that have no kernel.
+
+    Torch's provenance tracking leaves out calls in place: `aten.scatter_reduce_.two` is that of a `ScatterFallback`.
+    Calls and nodes of a class are in one order; if there are not as many of both, none is claimed.
+    """
+    taken = {(kernel.direction, node) for kernel in draft.kernels for node in kernel.nodes}
+    calls = [
+        (index, kernel.direction, kernel.name.split(".")[1].replace("_", ""))
+        for index, kernel in enumerate(draft.kernels)
+        if kernel.extern and not kernel.nodes and kernel.name.startswith("aten.")
+    ]
+    nodes: dict[tuple[Direction, str], list[str]] = {}
+    for schedule in draft.schedules if calls else ():
+        for node in schedule.before:
+            if IN_PLACE.match("".join(node.ops)) and (schedule.direction, node.name) not in taken:
+                op = IN_PLACE.sub(r"\1", node.ops[0]).lower()
+                nodes.setdefault((schedule.direction, op), []).append(node.name)
+    for (direction, op), names in nodes.items():
+        own = [index for index, of, called in calls if of == direction and called.startswith(op)]
+        for index, name in zip(own, names, strict=True) if len(own) == len(names) else ():
+            draft.kernels[index] = replace(draft.kernels[index], nodes=(name,))
+
+
 def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Compilation:
+    _claim_calls(draft)
     schedules, kernels = join_kernels(draft, tried)
     return report_value(
         Compilation,

@@ -8,7 +8,7 @@ import pytest
 
 from core import Store
 from core.graph.fusion import fusion_model
-from core.graph.launches import fusion_frames, has_steps, is_recorded, launches
+from core.graph.launches import fusion_frames, launches
 from core.graph.model import HULLS
 from core.report import Compilation, Direction, FxNode, Kernel, Schedule
 from core.trace.parsers.build import build_report, load_graph, load_text
@@ -68,8 +68,8 @@ def test_the_ops_of_a_launch_are_the_nodes_of_torchs_provenance(case: Case) -> N
     ("case", "noun"), [("forward", "46 ops"), ("backward", "33 scheduler nodes")], indirect=["case"]
 )
 def test_steps_that_were_not_recorded_are_missing_and_show_no_group(case: Case, noun: str) -> None:
-    assert is_recorded(case.schedule)
-    assert not has_steps(case.schedule)
+    assert case.schedule.is_recorded
+    assert not case.schedule.has_steps
     frames = fusion_frames(case.schedule, case.nodes, case.kernels)
     assert [(frame.title, frame.missing) for frame in frames] == [
         ("Ops", False), ("Scheduler nodes", True), ("Fusions", True), ("Kernels", False),

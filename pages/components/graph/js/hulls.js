@@ -111,7 +111,10 @@ function drawHull(members, name) {
     });
   }
   const [{ x, y }] = sorted;
-  if (name && members.length > 1) make("text", { x: x - OUT, y: y - OUT - 2 * LINE - 2 }, g, name);
+  // The box of an op that is one call of the same name says it already.
+  if (name && (members.length > 1 || members[0].item.label !== name)) {
+    make("text", { x: x - OUT, y: y - OUT - 2 * LINE - 2 }, g, name);
+  }
   return g;
 }
 

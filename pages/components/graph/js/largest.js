@@ -27,11 +27,12 @@ export class Largest {
     for (const each of none ? [] : data.largest ?? []) this.add(each);
   }
 
+  // Without a launch to go to, the chip says that there is none.
   /** @param {LargestData} each */
   add(each) {
     const { name, badge, text, value } = each;
     const title = `${name}: ${value} · ${text}${badge ? ` (kernel ${badge})` : ""}`;
-    const element = make("button", { type: "button", title }, this.root);
+    const element = make("button", { type: "button", title, ...(each.ids.length ? {} : { disabled: "" }) }, this.root);
     make("span", {}, element, name);
     element.append(" ");
     const line = make("span", { class: "value" }, element);

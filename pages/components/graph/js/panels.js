@@ -71,7 +71,8 @@ export class Notice {
 }
 
 // What only launches have: facts of groups, and a line of an op's tip.
-const OF_LAUNCHES = /^(share of|time|graph inputs|launch$|launches|kernel$|not fused)/;
+const OF_LAUNCHES =
+  /^(share of|time|graph inputs|launch$|launches|kernel$|not fused|fusion saved|against eager|written)/;
 const COMPUTED_AGAIN = /\ncomputed in .* launches$/;
 const LAUNCH_VALUE = /^kernel|, of the launch:/;
 

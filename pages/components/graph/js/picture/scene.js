@@ -128,17 +128,20 @@ function drawGroup(g, item, { w, h }, m) {
   const label = cutName(item.label, room - 18 - before, m.labelChar);
   make("text", { class: "label", x: m.padX + before, y: m.padY + 13 }, g, label);
   let y = m.padY + m.label;
-  // What launches do is hidden before they are there.
-  make("text", { class: "detail of-launch", x: m.padX, y: y + 11 }, g, cutFacts(groupLine(item), room, m.smallChar));
+  // What launches do is hidden before they are there: then the calls of eager are in the place of it.
+  const line = (/** @type {string} */ text, /** @type {string} */ owner) =>
+    make("text", { class: `detail ${owner}`, x: m.padX, y: y + 11 }, g, cutFacts(text, room, m.smallChar));
+  line(groupLine(item), "of-launch");
+  const eager = item.facts?.find(([name]) => name === "eager");
+  if (eager) line(`eager: ${eager[1]}`, "of-eager");
   y += m.detail;
   for (const [name, value] of item.facts ?? []) {
     if (y + FACT > h - m.padY + 1) break;
     const wide = (String(value).length + 1) * m.smallChar;
-    const owner = name === "eager" ? "of-eager" : "of-launch";
-    make("text", { class: `fact ${owner}`, x: m.padX, y: y + 11 }, g, cut(name, room - wide, m.smallChar));
+    make("text", { class: "fact of-launch", x: m.padX, y: y + 11 }, g, cut(name, room - wide, m.smallChar));
     make(
       "text",
-      { class: `detail ${owner}`, x: w - m.padX, y: y + 11, "text-anchor": "end" },
+      { class: "detail of-launch", x: w - m.padX, y: y + 11, "text-anchor": "end" },
       g,
       cut(String(value), room, m.smallChar),
     );
