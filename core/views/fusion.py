@@ -203,9 +203,8 @@ class FusionView:
         traffic = traffic_within(self.schedule)
         counted = counted_words(traffic) if traffic else UNEVEN
         removed = ops_without_launch(self.schedule, self._nodes) if not self.schedule.subgraph else ()
-        names = ", ".join(map(code, removed[:MOST_REMOVED]))
-        more = f" and {fmt.number(len(removed) - MOST_REMOVED)} more" if len(removed) > MOST_REMOVED else ""
-        gone = f" {fmt.count(len(removed), 'op')} without a launch: {names}{more}." if removed else ""
+        names = fmt.first_of([*map(code, removed)], MOST_REMOVED)
+        gone = f" {fmt.count(len(removed), 'op')} without a launch: {names}." if removed else ""
         moved = f" {traffic_words(traffic)}, by fusing scheduler nodes; {INLINED}{self._eager_words}" if traffic else ""
         idle = sum(not node.runs for node in self.schedule.before)
         nodes = fmt.count(len(self.schedule.before) - idle, "scheduler node")
@@ -340,9 +339,8 @@ class FusionView:
         shared = _shared_words(reasons.shared, bool(reasons.because), NO_SHARED_DATA in begins)
         is_apart = INTERMEDIATE in begins or reasons.because == UNTRIED
         between = nodes_between(self.schedule, nodes[left], nodes[right]) if is_apart else ()
-        names = list(dict.fromkeys(self._launch_words(node) for node in between))
-        more = f" and {fmt.number(len(names) - MOST_BETWEEN)} more" if len(names) > MOST_BETWEEN else ""
-        return FusionRefusal(self._with_ops(reasons.because), recorded, shared, ", ".join(names[:MOST_BETWEEN]) + more)
+        names = fmt.first_of([*dict.fromkeys(map(self._launch_words, between))], MOST_BETWEEN)
+        return FusionRefusal(self._with_ops(reasons.because), recorded, shared, names)
 
     def hulls(self, *names: str) -> tuple[str, ...]:
         """Return the ids of the launches of these nodes after fusion."""
