@@ -173,6 +173,8 @@ SEE_BACKEND = "The page Backend shows the graph that it received, and this execu
 
 def backend_raised(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if the callable that a backend returned raised an exception."""
+    if known_error(facts) is not None:
+        return
     for problem in (each for each in backend_problems(facts.report) if each.execution is not None):
         words = problem_words(problem)
         yield Finding(

@@ -25,6 +25,7 @@ from core.analysis.repairs.source import (
     SIZES_OF_PARAMETERS,
     CodeFix,
     Proposal,
+    UserCode,
     dotted,
     dynamo_settings,
     proposal_of,
@@ -76,7 +77,12 @@ DECIDES = (
     "Python decides here by a tensor's value. Compute both results and choose with `torch.where`, or decide outside "
     "the compiled function."
 )
-BRANCHING, OF_SHAPES = "GB0170", "GB0036"
+BRANCHING, OF_SHAPES, RAISES = "GB0170", "GB0036", "GB0088"
+# Line that makes text of a value, which the graph does not know.
+MAKES_TEXT = re.compile(r"""["'] ?% ?[\w(]|\.format\(|\bf["']|\b(?:str|repr)\(""")
+# Context of the exception that Dynamo met, and a sentence for Dynamo's developers.
+EXCEPTION = re.compile(r"raised exception (?P<type>\w+)\((?P<text>.*)\)$")
+OF_DEVELOPERS = re.compile(r"[^.]*\bVariableTracker\b[^.]*\.?")
 IN_BACKWARD = (
     "The line runs in a backward that compiled autograd traces. Write the `backward` of the `autograd.Function`, or "
     "the hook, with ops that Dynamo traces."
@@ -117,7 +123,9 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
     hints = fitting_hints(facts, graph_break)
     if not is_library(graph_break.place.file):
         why = (
-            " ".join((case("not traced"), TORCHS_REASON, graph_break.explanation))
+            " ".join((case("not traced"), TORCHS_REASON, explanation))
+            if (explanation := OF_DEVELOPERS.sub("", graph_break.explanation).strip())
+            else case("not traced")
             if graph_break.explanation
             else UNKNOWN_CAUSE
         )
@@ -175,9 +183,17 @@ def _branch_words(facts: RunFacts, graph_break: GraphBreak) -> str:
         return ""
     if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[0], ast.Raise):
         return case("raises", test=code.says(statement.test))
+    if isinstance(statement, ast.If) and _ends_a_loop(code, statement):
+        return case("ends a loop")
     logical = with_tensors(graph_break.code)
     reads = [node for node in ast.walk(statement) if isinstance(node, ast.BoolOp)]
     return case("logical", code=logical) if logical and all(map(_are_tensors, reads)) else ""
+
+
+def _ends_a_loop(code: UserCode, statement: ast.If) -> bool:
+    """Return True if a branch leaves the loop around it."""
+    is_last = isinstance(statement.body[-1], (ast.Break, ast.Return))
+    return is_last and not statement.orelse and bool(code.around(statement, ast.For, ast.While))
 
 
 def _are_tensors(condition: ast.BoolOp) -> bool:
@@ -189,6 +205,8 @@ def _are_tensors(condition: ast.BoolOp) -> bool:
 
 def cure_of_break(facts: RunFacts, graph_break: GraphBreak) -> str:
     """Return the cure of a break in words, by the book of causes, a fix or its code; empty without one."""
+    if raised := _raised_words(facts, graph_break):
+        return raised
     if cure := known_cure(graph_break, outranks=True):
         return cure
     fix = next(iter(fixes_of_break(facts, graph_break)), None)
@@ -196,6 +214,17 @@ def cure_of_break(facts: RunFacts, graph_break: GraphBreak) -> str:
         return fix_words(fix)
     of_size = case("size decides") if needs_size(facts, graph_break) else ""
     return _branch_words(facts, graph_break) or known_cure(graph_break) or of_size
+
+
+def _raised_words(facts: RunFacts, graph_break: GraphBreak) -> str:
+    """Return the advice for an exception that Dynamo met while it traced; empty for other breaks."""
+    met = EXCEPTION.search(graph_break.context) if graph_break.registry_id == RAISES else None
+    if met is None:
+        return ""
+    error, text = facts.report.error, met["text"].strip()
+    text = text[1:-1] if text[:1] in ("'", '"') else text
+    is_error = error is not None and error.type == met["type"] and text in error.message
+    return case("raises here" if is_error else "raised in a trace", type=met["type"], text=text)
 
 
 def setting_hint(facts: RunFacts, graph_break: GraphBreak) -> str:
@@ -210,8 +239,9 @@ def known_cure(graph_break: GraphBreak, outranks: bool = False) -> str:
     for row in book()["break"]:
         ids, code, file = row.get("ids", ()), row.get("code", ""), row.get("file", "")
         is_kind = (not ids or graph_break.registry_id in ids) and bool(file) >= outranks
-        if is_kind and re.search(code, graph_break.code) and re.search(file, graph_break.place.file):
-            return str(row["advice"])
+        match = re.search(code, graph_break.code)
+        if is_kind and match and re.search(file, graph_break.place.file):
+            return str(row["advice"]).format(**match.groupdict())
     return ""
 
 
@@ -247,7 +277,8 @@ def fixes_of_break(facts: RunFacts, graph_break: GraphBreak) -> list[CodeFix]:
         fixes = [repair.fix for repair in repairs if not repair.id.startswith(f"{LAST_RESORT}:")]
     else:
         fixes = [fix for name in settings_of_break(graph_break) if (fix := setting_fix(name))]
-    return [fix for fix in fixes if fix.settings != (READS,) or not _decides(facts, graph_break)]
+    is_value = MAKES_TEXT.search(graph_break.code) is not None
+    return [fix for fix in fixes if fix.settings != (READS,) or not (is_value or _decides(facts, graph_break))]
 
 
 def fix_words(fix: CodeFix) -> str:

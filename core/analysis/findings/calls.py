@@ -198,6 +198,33 @@ def first_call(facts: RunFacts) -> Iterator[Finding]:
     )
 
 
+def compiled_after_reset(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for a function that was compiled again, since the code resets the compiler."""
+    if not RESET.search(facts.source):
+        return
+    # Frame → session of torch's ids, which begin again after a reset → the first compilation there.
+    firsts: dict[tuple[str, int, str], dict[str, str]] = {}
+    for compilation in facts.report.compilations:
+        at, (session, _, number_of) = compilation.frame, compilation.id.rpartition(":")
+        if compilation.status == "ok" and number_of.endswith("/0"):
+            firsts.setdefault((at.file, at.line, at.name), {}).setdefault(session, compilation.id)
+    most = [*max(firsts.values(), key=len, default={}).values()]
+    if len(most) < MANY_RESETS:
+        return
+    yield Finding(
+        rule="compiler reset",
+        title=case("reset", "title", name=facts.names[most[0]], times=str(len(most))),
+        reason=case("reset", "reason"),
+        advice=case("reset"),
+        page="compile_time",
+        compilation=most[-1],
+        once_s=sum(facts.seconds.get(number, 0.0) for number in most[1:]),
+    )
+
+
+RESET, MANY_RESETS = re.compile(r"\b(?:_dynamo|compiler)\.reset\("), 3
+
+
 def unrolled_loop(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if most of a slowly compiled graph comes from lines traced many times.
 
@@ -445,6 +472,7 @@ RULES: tuple[Rule, ...] = (
     guards,
     printed,
     first_call,
+    compiled_after_reset,
     unrolled_loop,
     backward_captured_again,
     cache_bypassed,

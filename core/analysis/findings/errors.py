@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from core.analysis.dynamo.failures import Failure, Phase, failed_phase, phase_of
+from core.analysis.dynamo.failures import Failure, Phase, failed_phase, failures, phase_of
 from core.analysis.findings.answers import AOT_EAGER, EAGER, known_error
 from core.analysis.findings.break_advice import (
     NO_CHANGE,
@@ -24,7 +24,7 @@ from core.analysis.findings.break_advice import (
     known_cure,
     with_tensors,
 )
-from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
+from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, known_causes
 from core.analysis.repairs.offers import line_of
 from core.analysis.repairs.source import CodeFix, Proposal, read_code
 from core.report import Compilation, GraphBreak
@@ -55,6 +55,8 @@ OP = re.compile(r"^\s*target: (\S+)$", re.MULTILINE)
 # Torch's hint about an op whose fake kernel has wrong sizes or strides.
 OPCHECK = re.compile(r"^Use torch\.library\.opcheck .+", re.MULTILINE)
 BISECT = "`python -m core bisect` finds the part of `torch.compile` without which it is gone."
+# Line that compiles a module in place.
+IN_PLACE = re.compile(r"^(?!.*\btorch\.compile\().*\.compile\(")
 WITHOUT_FULLGRAPH = "Without `fullgraph=True`, Dynamo breaks the graph here, compiles the rest and runs this eagerly."
 CHECK = (
     "The line decides by a size or number that depends on data. If it always holds, write `torch._check({condition})` "
@@ -97,6 +99,24 @@ def raised_in_eager(facts: RunFacts) -> Iterator[Finding]:
     )
 
 
+def raised_in_script(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for an error that ended a script outside of a compilation."""
+    error, script = facts.report.error, facts.report.script
+    if error is None or script is None or error.field or known_error(facts) is not None:
+        return
+    if failed_phase(facts.report) or any(each.kind == "failed" for each in failures(facts.report)):
+        return
+    at = f" at `{error.frames[-1].short}`" if error.frames else ""
+    yield Finding(
+        rule="raised in a script",
+        title=case("script raised", "title", type=error.type, at=at),
+        reason=f"{'. '.join(error.message.strip().splitlines()[:2]).rstrip('.')}." if error.message.strip() else "",
+        advice=case("script raised"),
+        page="overview",
+        weight="wrong",
+    )
+
+
 def not_called(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each callable of a script's `torch.compile` that a whole script never called."""
     script = facts.report.script
@@ -105,14 +125,37 @@ def not_called(facts: RunFacts) -> Iterator[Finding]:
     for entry, calls in zip(script.entries, script.calls, strict=False):
         if not calls:
             at = f" at `{entry.place.short}`" if entry.place.file else ""
+            lines = facts.source.split("\n") if entry.place.file == facts.path else []
+            line = "".join(lines[entry.place.line - 1 : entry.place.line])
+            advice = case("not called in place" if IN_PLACE.search(line) else "not called")
             yield Finding(
                 rule="not called",
                 title=case("not called", "title", name=entry.name, at=at),
                 reason=case("not called", "reason"),
-                advice=case("not called"),
+                advice=advice,
                 page="overview",
                 weight="cost",
             )
+
+
+def nothing_compiled(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for a whole script in which a setting kept `torch.compile` from compiling anything."""
+    script = facts.report.script
+    if script is None or script.exit_code or facts.report.compilations or not all(script.calls):
+        return
+    stances = " ".join(call.stance for call in facts.report.calls)
+    for row in book()["uncompiled"]:
+        of, text = ("stance", stances) if "stance" in row else ("source", facts.source)
+        if re.search(row[of], text):
+            yield Finding(
+                rule="nothing compiled",
+                title=row["title"],
+                reason=row["reason"],
+                advice=row["advice"],
+                page="overview",
+                weight="cost",
+            )
+            return
 
 
 def phase_words(compilation: Compilation, first: Failure) -> tuple[str, Proposal | None]:
@@ -248,4 +291,4 @@ def _condition(line: str) -> str:
     return next(filter(None, match.groups()), "") if match else ""
 
 
-RULES: tuple[Rule, ...] = (raised_at_run_time, raised_in_eager, not_called)
+RULES: tuple[Rule, ...] = (raised_at_run_time, raised_in_eager, raised_in_script, not_called, nothing_compiled)

@@ -10,6 +10,7 @@ import ast
 import builtins
 import copy
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -137,8 +138,8 @@ def allow_in_graph(code: UserCode, line: str) -> CodeFix | None:
     for call in _opaque_calls(code, int(line)):
         name = dotted(call.func)
         imported = name.partition(".")[0] in _imported_names(code)
-        takes_tensors = not names_in(call) <= _constants(code)
-        if _varies(code, call) or not takes_tensors or (not imported and name not in top):
+        is_pythons = _full_name(code, call).partition(".")[0] in sys.stdlib_module_names
+        if _varies(code, call) or is_pythons or names_in(call) <= _constants(code) or not (imported or name in top):
             continue
         if imported:
             edits = code.setting(f"{{torch}}.compiler.allow_in_graph({name})")

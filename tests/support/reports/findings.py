@@ -140,6 +140,7 @@ def taken_apart() -> Report:
 FALLS_BACK = "`conv` is falling back to its reference implementation because `fast` is not installed: 10 times slower"
 # What the run of a report printed.
 OUTPUTS = {"printed": f"{FALLS_BACK}\n{FALLS_BACK}\n"}
+SOURCES = {"compiler reset": "torch._dynamo.reset()"}
 
 
 def twice(*seconds: float) -> Kernel:
@@ -205,6 +206,18 @@ FIRES: dict[str, Report] = {
         compilations=(),
         script=Script((), 0, 1.0, entries=(EntryPoint("Flow", Place("m.py", 7), "inductor"),), calls=(0,)),
     ),
+    "nothing compiled": replace(
+        QUIET,
+        compilations=(),
+        script=Script((), 0, 1.0, entries=(EntryPoint("Flow", Place("m.py", 7), "inductor"),), calls=(1,)),
+        calls=(Call(0, "f32[2]", None, 1.0, (), stance="force_eager"),),
+    ),
+    "raised in a script": replace(
+        QUIET,
+        compilations=(),
+        script=Script((), 1, 1.0, entries=(), calls=()),
+        error=RunError("running the script", "ValueError", "", "4 is odd", (Frame("m.py", 9),), ""),
+    ),
     "raised at run time": replace(
         QUIET,
         compilations=(frame("0/0"),),
@@ -224,6 +237,9 @@ FIRES: dict[str, Report] = {
             (),
             "",
         ),
+    ),
+    "compiler reset": replace(
+        QUIET, compilations=(frame("0/0"), frame("2:0/0"), frame("3:0/0")), phases=compiling(a0_0=1.0)
     ),
     "unrolled loop": replace(
         QUIET,

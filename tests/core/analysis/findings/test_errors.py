@@ -9,6 +9,7 @@ from core.analysis.dynamo.failures import Phase, failed_phase
 from core.analysis.findings import Finding, findings
 from core.report import (
     Bisection,
+    Call,
     Compilation,
     Difference,
     EntryPoint,
@@ -188,3 +189,31 @@ def test_a_whole_script_that_never_called_its_compiled_model_has_a_card(
     assert [each.title for each in found if each.rule == "not called"] == cards * [
         "What `torch.compile` returned for `Flow` at `m.py:7` was never called, so that nothing of it was compiled."
     ]
+
+
+@pytest.mark.parametrize(
+    ("stance", "source", "cause"),
+    [
+        ("force_eager", "", "the stance `force_eager`"),
+        ("", "torch._dynamo.config.disable = True", "`torch._dynamo.config.disable` is set"),
+        ("", 'os.environ["TORCHDYNAMO_DISABLE"] = "1"', "the code sets `TORCHDYNAMO_DISABLE`"),
+        ("", "net = torch.compile(net, disable=True)", "`disable=True`"),
+        ("", "# net = torch.compile(net, disable=True)", ""),
+    ],
+)
+def test_a_setting_that_keeps_a_script_from_compiling_has_a_card(stance: str, source: str, cause: str) -> None:
+    script = Script((), 0, 1.0, entries=(EntryPoint("Flow", Place("m.py", 7), "inductor"),), calls=(1,))
+    calls = (Call(0, "f32[2]", None, 1.0, (), stance=stance),)
+    found = findings(replace(QUIET, compilations=(), script=script, calls=calls), "", source)
+    titles = [each.title for each in found if each.rule == "nothing compiled"]
+    assert len(titles) == bool(cause)
+    assert all(cause in title for title in titles)
+
+
+def test_an_error_of_a_script_has_one_card() -> None:
+    error = RunError("running the script", "ValueError", "", "4 is odd", (Frame("m.py", 9),), "")
+    report = replace(QUIET, compilations=(), script=Script((), 1, 1.0, (), ()), error=error)
+    (found,) = findings(report)
+    assert (found.title, found.reason) == ("The script ended with `ValueError` at `m.py:9`.", "4 is odd.")
+    failed = replace(report, compilations=(frame("0/0", status="failed", error="no"),))
+    assert "raised in a script" not in [each.rule for each in findings(failed)]

@@ -19,7 +19,7 @@ from core.report import (
 )
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
-from tests.support.reports.findings import FIRES, OUTPUTS, QUIET, compiling, frame, of
+from tests.support.reports.findings import FIRES, OUTPUTS, QUIET, SOURCES, compiling, frame, of
 
 Rule = Callable[[RunFacts], Iterator[Finding]]
 
@@ -44,7 +44,7 @@ def own_reports(rule: Rule) -> set[str]:
     return {
         name
         for name, report in FIRES.items()
-        if any(finding.rule == name for finding in rule(RunFacts(report, OUTPUTS.get(name, ""))))
+        if any(finding.rule == name for finding in rule(RunFacts(report, OUTPUTS.get(name, ""), SOURCES.get(name, ""))))
     }
 
 
@@ -271,7 +271,7 @@ def test_a_frame_that_was_given_up_is_wrong_only_where_nothing_else_was_compiled
 @pytest.mark.parametrize("rule", FIRES)
 def test_a_rule_fires_with_a_number_a_reason_and_advice(rule: str) -> None:
     found: Callable[[Finding], bool] = lambda finding: finding.rule == rule  # noqa: E731
-    (first, *_) = filter(found, findings(FIRES[rule], OUTPUTS.get(rule, "")))
+    (first, *_) = filter(found, findings(FIRES[rule], OUTPUTS.get(rule, ""), SOURCES.get(rule, "")))
     assert any(letter.isdigit() for letter in first.title) or rule == "not compiled: failed"
     for text in (first.title, first.reason, first.advice):
         assert text.strip()

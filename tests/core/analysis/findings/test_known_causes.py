@@ -53,6 +53,35 @@ ERRORS = {
     'Error(s) in loading state_dict for Net:\n\tUnexpected key(s): "_orig_mod.a.weight".': (
         "The state has the names of a compiled module, with `_orig_mod.`."
     ),
+    'Error(s) in loading state_dict for OptimizedModule:\n\tMissing key(s) in state_dict: "_orig_mod.weight".': (
+        "The compiled module expects names with `_orig_mod.`, and the state has none."
+    ),
+    "Invalid backend: 'inductr', see `torch._dynamo.list_backends()`": "torch knows no backend `inductr`.",
+    "Unexpected optimization option epilog_fusion, known options are ['a']": "Inductor has no option `epilog_fusion`.",
+    "Unrecognized mode=fast, should be one of: default, lite, max-autotune": "`torch.compile` has no mode `fast`.",
+    "torch._inductor.config.triton.cudagraph does not exist": (
+        "This torch has no setting `torch._inductor.config.triton.cudagraph`."
+    ),
+    "Trying to backward through the graph a second time (or directly access saved tensors)": (
+        "The code calls the backward of one graph twice."
+    ),
+    "Inference tensors cannot be saved for backward. Please do not use Tensors": (
+        "An input was made in `torch.inference_mode()`, and the backward needs it."
+    ),
+    "'OptimizedModule' object is not subscriptable": "The code uses a compiled module as a container.",
+    "expected Net, got <class 'torch._dynamo.eval_frame.OptimizedModule'>": (
+        "The code gets the wrapper of a compiled module where it asks for the module's own class."
+    ),
+    "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'm.py'": (
+        "A call needs a new compilation, and the stance `fail_on_recompile` forbids it."
+    ),
+    "inductor_cpu_throw_if_integer_div_error, cpp_prefix.h:827, ZeroDivisionError": (
+        "Compiled code divides an integer by zero."
+    ),
+    "RecursionError: maximum recursion depth exceeded": "Python's limit of recursion was reached.",
+    "Cannot generate resume function for generator, coroutine, or async generator": (
+        "The compiled function is a coroutine or a generator, and its graph breaks."
+    ),
     "Detected that you are using FX to torch.jit.trace a dynamo-optimized function. This is not supported.": (
         "The code calls a compiled function while another tracer traces it."
     ),
@@ -140,6 +169,7 @@ RESULTS = {
     "alias.resize_(12)": ("shape of output", "resize a `.clone()`"),
     '@torch.library.custom_op("a::b")\ndef b(x):\n    return x.half()\n@b.register_fake\ndef _(x):\n    '
     "return torch.empty_like(x)": ("output", "torch.empty_like(x, dtype=…)"),
+    "torch.nn.TransformerEncoder(layer, 2)\nencode(x, src_key_padding_mask=mask)": ("output", "set_fastpath_enabled"),
     "x.add_(1)\n    yield base, base[1:]": ("output", "share the memory of `base`"),
 }
 
@@ -166,7 +196,7 @@ def test_a_cause_has_a_reference_and_whole_sentences(row: KnownCause) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [*book()["guard"], *book()["break"], *book()["case"]],
+    [*book()["guard"], *book()["break"], *book()["case"], *book()["uncompiled"]],
     ids=lambda row: (row.get("words") or row["advice"])[:30],
 )
 def test_a_cause_of_a_guard_or_a_break_has_a_reference_and_whole_sentences(row: Mapping[str, Any]) -> None:
@@ -188,6 +218,21 @@ LINES = {
     ("GB0055", "h = torch.autograd.functional.hessian(f, x)", "m.py"): "`torch.func.hessian(f)(x)`",
     ("GB0007", "p = pack_padded_sequence(x, n)", "m.py"): "packed sequences",
     ("GB0247", "torch.mul(x, 2, out=out)", "m.py"): "make `out` in the result's size",
+    ("GB0142", "with self.lock:", "/lib/python3.11/functools.py"): "Read the property once",
+    ("GB0264", "self.weight = Parameter(", "/lib/torch/nn/modules/linear.py"): "create it in `__init__`",
+    ("GB5976", "if x.data_ptr() == y.data_ptr():", "m.py"): "write `x is y`",
+    ("GB4695", "return scripted(x)", "m.py"): "call the original module",
+    ("GB0207", "sorted(parts, key=total)", "m.py"): "`torch.argsort`",
+    ("GB0090", "n = torch.nested.nested_tensor([a, b])", "m.py"): "`layout=torch.jagged`",
+    ("GB0016", "return padded(n)", "m.py"): "`layout=torch.jagged`",
+    ("GB0090", "y = torch.ops.a.b(x)", "m.py"): "no kernel for fake tensors",
+    ("GB0291", "if log.isEnabledFor(10):", "m.py"): "Ask for the level once",
+    ("GB0007", "torch.set_num_threads(1)", "m.py"): "a setting of the whole process",
+    ("GB0208", "with torch.random.fork_rng():", "m.py"): "Enter the context manager around the call",
+    ("GB0208", "n = torch.get_num_threads()", "m.py"): "call it before the compiled function",
+    ("GB0125", "x = x.requires_grad_()", "m.py"): "Set `requires_grad` outside",
+    ("GB9999", "logging.warning(text)", "m.py"): "ignore_logging_functions.add(logging.warning)",
+    ("GB0124", 'text = f"{x.mean():.2f}"', "m.py"): "The text needs the tensor's value",
 }
 GUARDS = {
     "6 <= x.size()[0]": "dimension 0 of `x` is on the other side of a size condition",
@@ -196,7 +241,13 @@ GUARDS = {
     "reduce.keywords['how'] == 'sum'": "the partial function `reduce` has another `how`",
     "GLOBAL_STATE changed: num_threads": "Call `torch.set_num_threads` once",
     "GLOBAL_STATE changed: deterministic_algorithms": "Call `torch.use_deterministic_algorithms` once",
-    "GLOBAL_STATE changed: default_dtype": "Make all calls in one state",
+    "GLOBAL_STATE changed: default_dtype": "Call `torch.set_default_dtype` once",
+    "GLOBAL_STATE changed: allow_tf32": "Call `torch.set_float32_matmul_precision` once",
+    "GLOBAL_STATE changed: torch_function": "Set it once, before the first call",
+    "2 <= x.size()[0]": "dimension 0 of `x` has size 0 or 1 in some calls",
+    "(x.size()[0] % 2) != 0": "dimension 0 of `x` is on the other side of a size condition",
+    "len(self._modules['parts']._modules) != 3": "changed its number of modules",
+    "set.__contains__(s, 'a')": "the set `s` sometimes has 'a' and sometimes doesn't",
     "tensor 'x' rank mismatch. expected 2, actual 3": "Reshape it to one rank",
     "tensor 'x' dtype mismatch. expected Float, actual Half": "Use one dtype",
     "tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU, AutogradCPU), actual DispatchKeySet(CPU)": (
@@ -242,6 +293,15 @@ def test_a_break_gets_the_cure_of_the_book_for_its_line(line: tuple[str, str, st
     kind, code, file = line
     broken = GraphBreak("no", "", (), "", kind, Place(file, 3), code, (), ("0/0",))
     assert LINES[line] in findings(replace(QUIET, graph_breaks=(broken,)))[0].advice
+
+
+def test_an_exception_in_a_trace_is_named_and_one_that_eager_raises_too_is_the_codes() -> None:
+    context = "raised exception AttributeError(\"'Net' object has no attribute 'linn'\")"
+    broken = GraphBreak("Observed exception", "", (), context, "GB0088", Place("m.py", 3), "", (), ("0/0",))
+    report = replace(QUIET, graph_breaks=(broken,))
+    error = RunError("running the script", "AttributeError", "", "'Net' object has no attribute 'linn'", (), "")
+    assert "Dynamo met `AttributeError: 'Net' object has no attribute 'linn'` while" in findings(report)[0].advice
+    assert "`torch.compile` is not the cause" in findings(replace(report, error=error))[0].advice
 
 
 @pytest.mark.parametrize("message", ERRORS)
