@@ -41,6 +41,8 @@ from core.worker.own_torch import importing_torch, registering
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 # Libraries whose random numbers compiled code may draw otherwise.
 Generators = Literal["torch", "numpy"]
+#: times as much memory as several inputs may have that are views of it, to be views in float64, too
+MOST_OF_A_VIEW = 16
 GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
 
 
@@ -59,6 +61,7 @@ class ModelCopy:
         self._job = job
         self._path = path
         self.wide = wide
+        self._inputs = WideInputs()
         self._module = executed(path, job, module_name)
         self.model = _callable(self._module, job, path)
         for module in self.modules():
@@ -108,7 +111,7 @@ class ModelCopy:
         for index, value in enumerate(inputs):
             call = resized(_call(value), self._job.sizes, self._job.seed + index)
             moved = tree_map_only(torch.Tensor, self._moved, call)
-            yield tree_map_only(torch.Tensor, _widened, moved) if self.wide else moved
+            yield self._inputs.of(moved) if self.wide else moved
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = getattr(torch, self._job.dtype) if self._job.dtype and tensor.is_floating_point() else tensor.dtype
@@ -176,6 +179,52 @@ def _widened(value: Any) -> Any:
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return value
     return value.detach().to(torch.float64).requires_grad_(value.requires_grad)
+
+
+class WideInputs:
+    """Inputs in float64: those that share memory share it there, too, and what a call left in one stays in it."""
+
+    def __init__(self) -> None:
+        # The last call's inputs by identity, with their versions and their counterparts.
+        self._last: dict[int, tuple[torch.Tensor, int, torch.Tensor]] = {}
+
+    def of(self, call: Any) -> Any:
+        """Return a call's inputs in float64; an input of the last call that the file did not change is the same."""
+        inputs = {id(leaf): leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor)}
+        last = self._last
+        self._last = {key: last[key] for key, leaf in inputs.items() if key in last and last[key][1] == _version(leaf)}
+        by_memory: dict[object, list[torch.Tensor]] = {}
+        for key, leaf in inputs.items():
+            if key not in self._last and leaf.is_floating_point():
+                by_memory.setdefault(_memory(leaf), []).append(leaf)
+        for group in by_memory.values():
+            wide = _widened_together(group) if len(group) > 1 else [_widened(group[0])]
+            self._last |= {id(leaf): (leaf, _version(leaf), made) for leaf, made in zip(group, wide, strict=True)}
+        return tree_map_only(
+            torch.Tensor, lambda leaf: self._last[id(leaf)][2] if id(leaf) in self._last else leaf, call
+        )
+
+
+def _version(tensor: torch.Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def _memory(tensor: torch.Tensor) -> object:
+    """Return a key of a plain tensor's memory and dtype, or of the tensor itself."""
+    is_plain = type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.layout == torch.strided
+    return (tensor.untyped_storage()._cdata, tensor.dtype) if is_plain else id(tensor)
+
+
+def _widened_together(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Return views of one memory in float64, for tensors that are views of one memory."""
+    elements = tensors[0].untyped_storage().nbytes() // tensors[0].element_size()
+    if elements > MOST_OF_A_VIEW * sum(tensor.numel() for tensor in tensors):
+        return [_widened(tensor) for tensor in tensors]
+    whole = tensors[0].detach().as_strided((elements,), (1,), 0).to(torch.float64)
+    return [
+        whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).requires_grad_(tensor.requires_grad)
+        for tensor in tensors
+    ]
 
 
 def executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:

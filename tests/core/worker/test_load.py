@@ -53,6 +53,33 @@ def test_a_file_with_a_generator_of_the_cpu_loads_for_another_device(tmp_path: P
     assert copies[1].modules()[-1].weight.requires_grad
 
 
+def test_inputs_in_float64_share_memory_as_the_files_do_and_keep_what_a_call_left_in_them() -> None:
+    import torch
+
+    from core.worker.load import WideInputs
+
+    inputs, base, state = WideInputs(), torch.arange(6.0), torch.zeros(2)
+    left, right, kept, index = inputs.of((base[:4], base[2:], state, torch.tensor(1)))
+    assert [left.dtype, kept.dtype, index.dtype] == [torch.float64, torch.float64, torch.int64]
+    left.mul_(2)
+    kept.add_(1)
+    assert right.tolist() == [4, 6, 4, 5]
+    assert base.tolist() == [0, 1, 2, 3, 4, 5]
+    assert inputs.of((state, state))[1].tolist() == [1, 1]
+    state.add_(5)
+    assert inputs.of((state,))[0].tolist() == [5, 5]
+
+
+def test_inputs_that_are_small_parts_of_a_large_memory_are_widened_alone() -> None:
+    import torch
+
+    from core.worker.load import WideInputs
+
+    table = torch.zeros(4096, requires_grad=True)
+    first, second = WideInputs().of((table.detach()[:2], table.detach()[2:4]))
+    assert first.untyped_storage().nbytes() == second.untyped_storage().nbytes() == 16
+
+
 def test_a_node_of_a_cluster_runs_a_file_in_the_directory_of_its_run(tmp_path: Path) -> None:
     from core.worker.run import working_directory
 

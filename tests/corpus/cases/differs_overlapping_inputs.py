@@ -6,7 +6,6 @@ Finds: results differ
 Cause: overlap|alias|memory|in.place|mutat|share
 Cure: clone|out.of.place|separate|copy|not overlap
 Expects: skipped 0, results other
-Lacks: detected, explained, cured
 """
 
 import torch
