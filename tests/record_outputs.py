@@ -43,7 +43,7 @@ from tests.support.places import RANKS, TRACES
 from tests.support.profiles import LOG, PROFILE
 from tests.support.ranks import recorded_logs
 from tests.support.reports.backends import backend_log
-from tests.support.reports.findings import FIRES
+from tests.support.reports.findings import FIRES, SOURCES
 from tests.support.reports.findings import OUTPUTS as PRINTED
 from tests.support.reports.packaged import packaged_log
 from tests.support.screen import fixed
@@ -232,7 +232,7 @@ def summaries() -> str:
         with redirect_stdout(text):
             print(f"# {rule}")
             summarise(report, Status("done", 0.0))
-            for finding in findings(report, PRINTED.get(rule, "")):
+            for finding in findings(report, PRINTED.get(rule, ""), SOURCES.get(rule, "")):
                 print(_json(finding))
     return text.getvalue()
 

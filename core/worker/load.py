@@ -182,14 +182,17 @@ def _widened(value: Any) -> Any:
 
 
 class WideInputs:
-    """Inputs in float64: those that share memory share it there, too, and what a call left in one stays in it."""
+    """Inputs in float64: views of one memory stay so, and a call finds what the last call left."""
 
     def __init__(self) -> None:
         # The last call's inputs by identity, with their versions and their counterparts.
         self._last: dict[int, tuple[torch.Tensor, int, torch.Tensor]] = {}
 
     def of(self, call: Any) -> Any:
-        """Return a call's inputs in float64; an input of the last call that the file did not change is the same."""
+        """Return a call's inputs in float64.
+
+        An input of the last call that the file did not change is the same object.
+        """
         inputs = {id(leaf): leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor)}
         last = self._last
         self._last = {key: last[key] for key, leaf in inputs.items() if key in last and last[key][1] == _version(leaf)}
