@@ -31,7 +31,7 @@ from tests.support.engines import Cluster, Elsewhere, FakeSite
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.ray_site import RaySites, ray_sites
-from tests.support.sample import DAY, is_sampled
+from tests.support.sample import DAY, case_of, is_sampled
 from tests.support.user_code import RunCode
 
 # Pages of one server need no process against each other, and what is drawn in software none of its own: a page's load
@@ -105,7 +105,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: _place(item) in QUICK)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(_group(item)))
-        if item.get_closest_marker("long") and is_sampled(item.path.relative_to(ROOT).as_posix()):
+        if item.get_closest_marker("long") and is_sampled(case_of(item)):
             item.add_marker(pytest.mark.sampled)
 
 
@@ -129,14 +129,13 @@ def _place(item: pytest.Item) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say why tests were skipped, each reason once, and which files were the sample of the long tests."""
+    """Say why tests were skipped, each reason once, and how many tests were the sample of the long ones."""
     reasons = Counter(str(report.longrepr[2]) for report in terminalreporter.getreports("skipped"))
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
     reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
-    files = sorted({report.location[0] for report in reports if "sampled" in report.keywords})
-    if files:
-        terminalreporter.write_line(f"long tests of day {DAY} (`make test-long` runs all): {', '.join(files)}")
+    if sampled := sum("sampled" in report.keywords for report in reports):
+        terminalreporter.write_line(f"{sampled} long tests of day {DAY}; `make test-long` runs those of all days")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,19 +6,31 @@ import tomllib
 import pytest
 
 from tests.support.places import ROOT
-from tests.support.sample import DAY, DAYS, is_sampled, one_in
+from tests.support.sample import DAY, DAYS, case_of, is_sampled, one_in
 
-FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
+CASES = [
+    f"{path.relative_to(ROOT).as_posix()}::{case}" for path in (ROOT / "tests").rglob("test_*.py") for case in "ab"
+]
 
 
 @pytest.mark.parametrize("first", [DAY, datetime.date(2026, 12, 28).toordinal()])
-def test_each_file_is_sampled_on_exactly_one_of_so_many_consecutive_days(first: int) -> None:
-    days = {file: [day for day in range(first, first + DAYS) if is_sampled(file, day)] for file in FILES}
-    assert [file for file, sampled in days.items() if len(sampled) != 1] == []
+def test_each_case_is_sampled_on_exactly_one_of_so_many_consecutive_days(first: int) -> None:
+    days = {case: [day for day in range(first, first + DAYS) if is_sampled(case, day)] for case in CASES}
+    assert [case for case, sampled in days.items() if len(sampled) != 1] == []
 
 
-def test_long_tests_are_divided_among_all_days() -> None:
-    assert all(any(is_sampled(file, day) for file in FILES) for day in range(DAYS))
+def test_long_tests_are_divided_evenly_among_all_days() -> None:
+    numbers = [sum(is_sampled(case, day) for case in CASES) for day in range(DAYS)]
+    assert max(numbers) < 2 * min(numbers)
+
+
+@pytest.mark.parametrize("sample", ["mlp"])
+def test_tests_of_one_case_run_on_the_same_day(request: pytest.FixtureRequest, sample: str) -> None:
+    assert case_of(request.node) == "tests/house/test_sample.py::mlp"
+
+
+def test_a_test_without_parameters_is_a_case_by_its_name(request: pytest.FixtureRequest) -> None:
+    assert case_of(request.node).endswith("test_sample.py::test_a_test_without_parameters_is_a_case_by_its_name")
 
 
 def test_long_tests_are_left_out_for_no_reason_but_the_day() -> None:

@@ -1,4 +1,4 @@
-"""The day's sample of the long tests: on each day some of their files run with the others, and on `DAYS` days all."""
+"""The day's sample of the long tests: on each day some of their cases run with the others, and on `DAYS` days all."""
 
 import os
 import zlib
@@ -8,15 +8,23 @@ from typing import Any
 
 import pytest
 
+from tests.support.places import ROOT
+
 #: A long test runs on one of so many consecutive days.
 DAYS = 14
 #: The number of the day whose sample runs. All processes of a test run have the same one, even around midnight.
 DAY = int(os.environ.setdefault("COMPILEBOARD_TEST_DAY", str(date.today().toordinal())))
 
 
-def is_sampled(file: str, day: int = DAY) -> bool:
-    """Return whether the long tests of a file run on that day. They share fixtures, and so they run on the same day."""
-    return zlib.crc32(file.encode()) % DAYS == day % DAYS
+def case_of(item: pytest.Item) -> str:
+    """Return the file and the case of a test, or its name: tests of one case share fixtures, and so a day."""
+    callspec = getattr(item, "callspec", None)
+    return f"{item.path.relative_to(ROOT).as_posix()}::{callspec.id if callspec else item.name}"
+
+
+def is_sampled(case: str, day: int = DAY) -> bool:
+    """Return whether the long tests of a case run on that day."""
+    return zlib.crc32(case.encode()) % DAYS == day % DAYS
 
 
 def one_in(count: int, cases: Iterable[Any]) -> list[Any]:
