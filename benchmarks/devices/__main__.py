@@ -21,7 +21,14 @@ def main() -> int:
     measuring.add_argument("--budget", type=float, default=420.0, help="seconds until no further group begins")
     measuring.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     commands.add_parser("fit", help="fit the parameters of predicted times again")
+    running = commands.add_parser("run", help="run the test models on this machine's GPU")
+    running.add_argument("--out", type=Path, required=True, help="archive of the runs, .tar.gz")
+    running.add_argument("--home", type=Path, required=True, help="directory for the runs")
     options = parser.parse_args()
+    if options.command == "run":
+        from benchmarks.devices.compared import run_models
+
+        return int(run_models(options.home, options.out) > 0)
     if options.command == "fit":
         from benchmarks.devices.fit import write
 

@@ -41,7 +41,7 @@ class Capture:
         def define_kernel(scheduling: Any, source: str, nodes: Any, *rest: Any, **named: Any) -> Any:
             name = define(scheduling, source, nodes, *rest, **named)
             try:
-                features = node_features(nodes)
+                features = node_features(nodes, {str(buffer) for kernel in rest for buffer in kernel.removed_buffers})
             except Exception as error:
                 features = {"problem": f"{type(error).__name__}: {error}"[:200]}
             self.defined.setdefault(str(name), []).append(features)
@@ -87,8 +87,8 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
 
 
-def node_features(node_schedule: Any) -> dict[str, Any]:
-    """Return the features of a kernel's scheduler nodes: reads, writes, loops, ops."""
+def node_features(node_schedule: Any, removed: set[str]) -> dict[str, Any]:
+    """Return the features of a kernel's scheduler nodes: reads, writes that are not removed, loops, ops."""
     schedule = node_schedule if isinstance(node_schedule, list) else [node_schedule]
     nodes = [part for node in schedule if hasattr(node, "get_nodes") for part in node.get_nodes()]
     made = {str(name) for node in nodes for name in node.get_buffer_names()}
@@ -104,7 +104,7 @@ def node_features(node_schedule: Any) -> dict[str, Any]:
         for dep in node.read_writes.writes:
             if isinstance(dep, MemoryDep):
                 writes.setdefault(str(dep.name), {})[_key(dep)] = _bytes(dep, runs)
-    gone = {str(name) for name in V.graph.removed_buffers}
+    gone = removed | {str(name) for name in V.graph.removed_buffers}
     return {
         "reads": [_buffer(name, sum(parts.values())) for name, parts in sorted(reads.items())],
         "writes": [_buffer(name, sum(parts.values())) for name, parts in sorted(writes.items()) if name not in gone],
