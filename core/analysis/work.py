@@ -400,11 +400,17 @@ class RefusalReasons:
     shared: dict[str, int]
 
 
-def refusal_reasons(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> RefusalReasons:
-    """Return why torch did not fuse two scheduler nodes that are still separate after fusion."""
+def refusal_reasons(
+    schedule: Schedule, first: SchedulerNode, second: SchedulerNode, is_one_launch: bool = True
+) -> RefusalReasons:
+    """Return why torch did not fuse two scheduler nodes that are still separate after fusion.
+
+    `is_one_launch` is False for nodes of two launches, which may have the same kernel.
+    """
     shared = shared_buffers(first, second)
     recorded = reasons_between(schedule, first, second)
-    because = _pair_reason(first, second) or next(filter(None, map(_node_reason, (first, second))), "")
+    because = _pair_reason(first, second, is_one_launch)
+    because = because or next(filter(None, map(_node_reason, (first, second))), "")
     if not because and not recorded:
         because = next(filter(None, map(_template_reason, (first, second))), "")
     if not because and not recorded and not shared:
@@ -412,8 +418,8 @@ def refusal_reasons(schedule: Schedule, first: SchedulerNode, second: SchedulerN
     return RefusalReasons(because, recorded, shared)
 
 
-def _pair_reason(first: SchedulerNode, second: SchedulerNode) -> str:
-    if first.kernel and first.kernel == second.kernel:
+def _pair_reason(first: SchedulerNode, second: SchedulerNode, is_one_launch: bool = True) -> str:
+    if is_one_launch and first.kernel and first.kernel == second.kernel:
         return "Both are already in one kernel: one function with their loops in sequence."
     if first.device != second.device and first.device and second.device:
         return f"They run on different devices, {' and '.join(sorted((first.device, second.device)))}."

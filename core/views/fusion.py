@@ -333,7 +333,8 @@ class FusionView:
         if left == right:
             return None
         nodes = {node.name: node for node in self.schedule.after}
-        reasons = refusal_reasons(self.schedule, nodes[left], nodes[right])
+        is_one = self.hulls(left) == self.hulls(right)
+        reasons = refusal_reasons(self.schedule, nodes[left], nodes[right], is_one)
         recorded = tuple((number, self._with_ops(reason)) for number, reason in reasons.recorded)
         begins = [begin for _, reason in recorded for begin in MEANINGS if reason.startswith(begin)]
         shared = _shared_words(reasons.shared, bool(reasons.because), NO_SHARED_DATA in begins)

@@ -156,13 +156,14 @@ class RunQuestion:
             yield from (name for node in view.schedule.after for name in (*node.origins, *node.nodes))
 
     def _places_of(self, name: str) -> list[NodePlace]:
-        """Return the places of a name; of an FX node of an earlier graph, those of the lowered nodes."""
+        """Return the places of a node, of an earlier FX node, or of an op or module in a launch's title."""
         exact = [(view, node) for view in self.fusions for node in nodes_of(view, name)]
         for view in () if exact else self.fusions:
             found = SelectedOp.find(self.side, view.compilation, f"n:{name}", "")
             lowered = found.op.lowered.get(view.schedule.direction, ()) if found is not None else ()
             exact += [(view, node) for each in lowered for node in nodes_of(view, each)]
-        return exact
+        titles = ((view, node, title) for view in self.fusions for node, title in view.node_titles.items())
+        return exact or [(view, node) for view, node, title in titles if name in re.findall(r"\w+", title)]
 
     def op_rows(self, compilation: Compilation, is_shown: Callable[[FxGraph, FxNode], bool]) -> list[OpRow]:
         """Return the shown calls of the lowered graphs, otherwise of the last graph, by launch and line."""

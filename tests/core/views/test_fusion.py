@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis.work import distinct_kernels, newest_compilations, work
 from core.graph.model import HULLS
-from core.report import DebugFile, EagerCall, Kernel, Payload
+from core.report import DebugFile, EagerCall, Kernel, Payload, SchedulerNode
 from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView, RefusedPair, fusion_schedules
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
@@ -224,3 +224,26 @@ def test_all_pages_count_the_ops_launches_and_kernels_of_the_drawing(scenario: s
             assert text.startswith(words)
             assert launches in text
         assert stops["Kernels"][0].startswith(launches)
+
+
+def test_two_launches_of_equal_code_are_not_one_kernel(fusion: FusionView) -> None:
+    gelu, add = (next(node for node in fusion.schedule.after if node.name == name) for name in ("op14", "op16"))
+
+    def renamed(nodes: tuple[SchedulerNode, ...]) -> tuple[SchedulerNode, ...]:
+        return tuple(replace(node, kernel=gelu.kernel) if "op16" in node.nodes else node for node in nodes)
+
+    kernels = tuple(
+        replace(kernel, calls=(*kernel.calls, *kernel.calls)) if kernel.id == gelu.kernel else kernel
+        for kernel in fusion.compilation.kernels
+    )
+    assert add.kernel != gelu.kernel
+    twice = replace(
+        fusion,
+        schedule=replace(fusion.schedule, before=renamed(fusion.schedule.before), after=renamed(fusion.schedule.after)),
+        compilation=replace(fusion.compilation, kernels=kernels),
+    )
+    refusal, once = (view.refusal("op14", "op16") for view in (twice, replace(twice, compilation=fusion.compilation)))
+    assert refusal is not None
+    assert once is not None
+    assert refusal.because == "The scheduler tries only pairs that share a buffer; these two share none."
+    assert once.because == "Both are already in one kernel: one function with their loops in sequence."

@@ -172,10 +172,18 @@ def test_two_nodes_that_torch_never_compared_have_the_launches_between_them() ->
 
 
 @pytest.mark.parametrize(
-    "names", ["mul_6 add_6", "cpp_fused_gelu_view_2 cpp_fused_add_view_3", "gelu add_6", "op14 op16"]
+    "names", ["mul_6 add_6", "cpp_fused_gelu_view_2 cpp_fused_add_view_3", "gelu add_6", "op14 op16", "erf and add_6"]
 )
 def test_a_node_is_named_as_in_any_graph_or_by_its_kernel(names: str) -> None:
     assert "- Between them: down · addmm." in text("transformer_block", f"why aren't {names} fused?")
+
+
+def test_a_module_or_an_op_names_its_launches() -> None:
+    lines = text("transformer_block", "why are norm2 and scaled_dot_product_flash_attention not fused").splitlines()
+    assert (
+        lines[1] == "- norm2 · layer_norm, add (kernel 2) · op9 and 3 more · add, var_mean, add, var_mean, sub, rsqrt"
+    )
+    assert "extern kernel" in lines[3]
 
 
 def test_fused_nodes_and_nodes_of_two_graphs_are_recognised() -> None:
