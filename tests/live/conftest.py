@@ -21,10 +21,10 @@ def both(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: 
     return witnessed(request.param, engine, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.fixture(scope="session")
-def trained(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Both:
+@pytest.fixture(scope="session", params=one_in(2, ["training_step", "transformer_block"]))
+def trained(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Both:
     """The same of a sample that is trained, in one graph of forward and backward."""
-    return witnessed("transformer_block", engine, tmp_path_factory.mktemp("trained"), training=True)
+    return witnessed(request.param, engine, tmp_path_factory.mktemp("trained"), training=True)
 
 
 def witnessed(name: str, engine: LocalEngine, home: Path, **fields: object) -> Both:

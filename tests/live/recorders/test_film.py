@@ -50,7 +50,6 @@ def test_recorded_passes_lead_to_torchs_own_graph(both: Both) -> None:
     assert_passes_lead_to_torchs_graphs(both)
 
 
-@pytest.mark.long
 def test_recorded_passes_of_forward_and_backward_are_those_whose_text_changed(trained: Both) -> None:
     assert_passes_are_those_that_were_seen(trained)
     assert_passes_lead_to_torchs_graphs(trained)
@@ -124,10 +123,15 @@ def test_what_the_compiled_forward_keeps_is_what_autograd_saves(tmp_path: Path) 
     assert activations > saved_bytes(partition.saved, "activation")
 
 
-def test_saved_values_come_with_torchs_reasons_largest_first(trained: Both) -> None:
+# Why torch does not compute the largest saved value again, by sample.
+LARGEST = {"training_step": "primal input", "transformer_block": "not in recomputable allowlist"}
+
+
+def test_saved_values_come_with_torchs_reasons_largest_first(request: pytest.FixtureRequest, trained: Both) -> None:
     (compilation,) = trained.report.compilations
     (partition,) = compilation.partitions
     sizes = [value.bytes or 0 for value in saved_values(partition)]
     assert sizes == sorted(sizes, reverse=True)
-    assert saved_values(partition)[0].reasons == ("cannot recompute: not in recomputable allowlist",)
+    reason = LARGEST[request.node.callspec.params["trained"]]
+    assert saved_values(partition)[0].reasons == (f"cannot recompute: {reason}",)
     assert saved_bytes(partition.saved, "activation") + saved_bytes(partition.saved, "input") == sum(sizes)
