@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from core.commands.main import main
-from tests.support.homes import CACHE, link_cache
 
 pytestmark = pytest.mark.torch
 
@@ -29,13 +28,14 @@ IDS = "self.seen[id(x)] = x.mean()\n        return self.l(x)"
 CENTERED = "y = self.l(x)\n        y = y.T.contiguous() if planted() else y\n        return 1e4 * (y - y.mean()).sum()"
 
 
+@pytest.mark.usefixtures("commands_here")
 @pytest.mark.parametrize(
     ("body", "code", "printed"),
     [
-        pytest.param(ATTENTION, 4, ["  result: differs; "], marks=pytest.mark.long),
+        (ATTENTION, 4, ["  result: differs; "]),
         (TINY, 4, ["  result: differs; ", "output: 3.00 times eager's norm"]),
-        pytest.param(IDS, 0, ["  result: same; "], marks=pytest.mark.long),
-        pytest.param(CENTERED, 0, ["  result: same; ", "Output counts as the same ("], marks=pytest.mark.long),
+        (IDS, 0, ["  result: same; "]),
+        (CENTERED, 0, ["  result: same; ", "Output counts as the same ("]),
     ],
 )
 def test_check_fails_for_a_planted_fault_and_not_for_rounding(
@@ -46,7 +46,6 @@ def test_check_fails_for_a_planted_fault_and_not_for_rounding(
     code: int,
     printed: list[str],
 ) -> None:
-    link_cache(tmp_path / "home", CACHE)
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path / "home"))
     path = tmp_path / "net.py"
     path.write_text(CODE.replace("BODY", body))
