@@ -256,7 +256,7 @@ def _launch_fact(branch: Branch) -> Iterator[Fact]:
     counts = [_launches(layer) for layer in (branch.branches if is_stack else [branch])]
     if any(counts) and not branch.id.startswith(LAUNCH):
         few, most = min(counts), max(counts)
-        words = number(few) if few == most else f"{number(few)} to {number(most)}"
+        words = number(few) if few == most else f"{number(few)}–{number(most)}"
         yield Fact("launches per layer" if is_stack else "launches", words, "text")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -185,7 +186,10 @@ class LargestData(msgspec.Struct, frozen=True):
 
 
 class FrameData(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A frame of a film, with the nodes that it changed; `missing` if it was not recorded."""
+    """A frame of a film, with the nodes that it changed; `missing` if it was not recorded.
+
+    `joined` are the nodes that a fusion of this frame puts into another group.
+    """
 
     title: str
     detail: str
@@ -194,6 +198,7 @@ class FrameData(msgspec.Struct, frozen=True, omit_defaults=True):
     rewritten: tuple[int, ...]
     amounts: tuple[AmountData, ...] = ()
     missing: bool = False
+    joined: tuple[int, ...] = ()
 
 
 class ShownData(msgspec.Struct, frozen=True, kw_only=True):
@@ -389,10 +394,17 @@ def _segment_colour(text: str) -> dict[str, str]:
 
 
 def _frames(view: GraphView) -> Iterator[FrameData]:
-    for frame in view.frames:
+    joined: dict[int, list[int]] = {}
+    for index, node in enumerate(view.model.nodes):
+        for (_, before), (at, _) in pairwise(node.joins):
+            if before:
+                joined.setdefault(at, []).append(index)
+    for number, frame in enumerate(view.frames):
         added, removed, rewritten = (_nodes(view, ids) for ids in (frame.added, frame.removed, frame.rewritten))
         amounts = tuple(AmountData(*amount) for amount in frame.amounts)
-        yield FrameData(frame.title, frame.detail, added, removed, rewritten, amounts, frame.missing)
+        yield FrameData(
+            frame.title, frame.detail, added, removed, rewritten, amounts, frame.missing, tuple(joined.get(number, ()))
+        )
 
 
 def _nodes(view: GraphView, ids: Sequence[str]) -> tuple[int, ...]:

@@ -111,7 +111,8 @@ export interface AmountData {
   share: number;
 }
 
-/** A frame of a film, with the nodes that it changed; `missing` if it was not recorded. */
+/** A frame of a film, with the nodes that it changed; `missing` if it was not recorded. `joined` are the nodes that a
+ * fusion of this frame puts into another group. */
 export interface FrameData {
   title: string;
   detail: string;
@@ -120,6 +121,7 @@ export interface FrameData {
   rewritten: number[];
   amounts?: AmountData[];
   missing?: boolean;
+  joined?: number[];
 }
 
 /** Groups that are the greatest of a graph: in what, number and names, the amount, and their ids. */

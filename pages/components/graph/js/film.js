@@ -1,5 +1,5 @@
 // The film: each frame's nodes, added, changed and removed, and the bar to step through them. Positions never change.
-import { button, cut, filed, make } from "./dom.js";
+import { button, cut, make } from "./dom.js";
 import { isHull } from "./picture/compose.js";
 import { nameByText } from "./picture/scene.js";
 /** @import { FrameData, MetricsData, NodeVersion } from "../../js/wire.d.ts" */
@@ -31,13 +31,6 @@ export function groupOf(item, frame) {
   return item.joins?.findLast(([from]) => from <= frame)?.[1];
 }
 
-// True if a fusion of this frame put the node into another group.
-/** @param {Item} item @param {number} frame */
-export function isFused(item, frame) {
-  const at = item.joins?.findIndex(([from]) => from === frame) ?? -1;
-  return at > 0 && Boolean(item.joins?.[at - 1][1]);
-}
-
 export class Film {
   at = 0;
   timer = 0;
@@ -46,9 +39,7 @@ export class Film {
   joining = false;
   /** @type {FrameData[]} */
   frames = [];
-  /** The boxes of a picture by the frames that fuse them. @type {{ items: Placed[], at: Map<number, Placed[]> }} */
-  fusions = { items: [], at: new Map() };
-  /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number> }[]} */
+  /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number>, joined: Set<number> }[]} */
   sets = [];
 
   /**
@@ -88,6 +79,7 @@ export class Film {
       added: new Set(frame.added),
       removed: new Set(frame.removed),
       rewritten: new Set(frame.rewritten),
+      joined: new Set(frame.joined),
     }));
     this.slider.max = String(Math.max(0, this.frames.length - 1));
     this.drawTicks();
@@ -121,7 +113,8 @@ export class Film {
     const every = Math.ceil(this.frames.length / MOST_TICKS);
     this.ticks.replaceChildren();
     this.frames.forEach((frame, index) => {
-      const changes = frame.added.length + frame.removed.length + frame.rewritten.length;
+      const { added, removed, rewritten, joined = [] } = frame;
+      const changes = added.length + removed.length + rewritten.length + joined.length;
       if (index % every && !changes && !frame.missing) return;
       const share = index / Math.max(1, this.frames.length - 1);
       const height = changes ? Math.min(12, 4 + 2 * Math.log2(changes + 1)) : 3;
@@ -211,24 +204,18 @@ export class Film {
     return count;
   }
 
-  // The boxes that a fusion of this step puts into another group.
-  /** @param {Placed[]} items */
-  fusedAt(items) {
-    if (this.fusions.items !== items) {
-      const at = new Map();
-      for (const placed of items) {
-        for (const [frame] of placed.open ? [] : placed.item.joins?.slice(1) ?? []) filed(at, frame, placed);
-      }
-      this.fusions = { items, at };
-    }
-    return (this.fusions.at.get(this.at) ?? []).filter(({ item }) => isFused(item, this.at));
+  // True if a fusion of this step puts the op, or one of a folded group's ops, into another group.
+  /** @param {Item} item */
+  joins(item) {
+    const joined = this.sets[this.at]?.joined;
+    return Boolean(joined?.size && this.countIn(joined, item));
   }
 
   // The boxes that this step changes; of a fusion, all ops of the groups that it joins, first those with another group.
   /** @param {Placed[]} items */
   changed(items) {
     const { added, removed, rewritten } = this.sets[this.at];
-    const fused = this.fusedAt(items);
+    const fused = items.filter(({ item, open }) => !open && this.joins(item));
     const boxes = fused.length || added.size || removed.size || rewritten.size ? items.filter(({ open }) => !open) : [];
     const keys = new Set(fused.flatMap(({ item }) => groupOf(item, this.at) ?? []));
     const joined = keys.size ? boxes.filter(({ item }) => keys.has(groupOf(item, this.at) ?? "")) : [];
@@ -249,7 +236,7 @@ export class Film {
     const classes = [
       fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1) ? fate : "",
       came ? "added" : changed || went ? "rewritten" : "",
-      isFused(item, this.at) ? "joined" : "",
+      this.joins(item) ? "joined" : "",
     ];
     const sign = item.g === undefined ? told.slice(0, 1).map(([name]) => name) : told.map((pair) => pair.join(""));
     return [classes.filter(Boolean), sign.join(" ")];

@@ -1,7 +1,7 @@
 // Hulls while fusion goes on: an outline around the ops of each call of eager, which has its name, and of each group of
 // fused nodes. In the last frame the launches, which are groups of the graph, take their place.
 import { arrange, filed, make } from "./dom.js";
-import { groupOf, isFused } from "./film.js";
+import { groupOf } from "./film.js";
 /** @import { Film } from "./film.js" */
 /** @import { Stage } from "./picture/stage.js" */
 /** @import { Paints, Placed } from "./types.d.ts" */
@@ -63,7 +63,7 @@ function groupsOf(boxes, film) {
 // True if this step joined the group.
 /** @param {Placed[]} members @param {Film} film */
 function isJoined(members, film) {
-  return members.some(({ item }) => isFused(item, film.at));
+  return members.some(({ item }) => film.joins(item));
 }
 
 // From afar, groups are patches behind their boxes; the result are the names of eager's calls, each with its first op.
@@ -79,6 +79,10 @@ export function paintGroups(context, boxes, film, k, { line, now }) {
   const names = [];
   const out = Math.max(OUT, Math.min(MOST_OUT, 1.6 / k));
   context.lineWidth = 2 * out;
+  context.fillStyle = now;
+  for (const { item, x, y, w, h } of boxes) {
+    if (item.g !== undefined && film.joins(item)) context.fillRect(x - out, y - out, w + 2 * out, h + 2 * out);
+  }
   for (const [key, members] of groupsOf(boxes, film)) {
     context.fillStyle = context.strokeStyle = isJoined(members, film) ? now : line;
     const sorted = [...members].sort((a, b) => a.y - b.y || a.x - b.x);

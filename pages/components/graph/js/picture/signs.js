@@ -2,15 +2,17 @@
 // of a kernel, its most important figure and its name, as far as there is room. Layers come first, then the launches
 // that take most time; where two signs would overlap, the later one moves down, or keeps its number alone.
 import { isPresenting } from "../../../js/room.js";
-import { arrange, cutFacts, cutName, make } from "../dom.js";
+import { arrange, make } from "../dom.js";
 import { TEXT_FROM } from "./camera.js";
-import { headerOf, isHull } from "./compose.js";
+import { isHull } from "./compose.js";
 import { isStretched, overlap } from "./grid.js";
-import { groupLine, shareOf } from "./scene.js";
+import { shareOf } from "./scene.js";
+import { badgeWidth, CHAR, signOf } from "./sign.js";
 /** @import { Film } from "../film.js" */
 /** @import { Camera } from "./camera.js" */
+/** @import { PlacedGroup, Sign } from "./sign.js" */
 /** @import { Stage } from "./stage.js" */
-/** @import { GroupItem, Picture, Placed, Rect, TieElement } from "../types.d.ts" */
+/** @import { Picture, Placed, Rect, TieElement } from "../types.d.ts" */
 
 const FROM = 0.85;
 const MOST = 120;
@@ -18,13 +20,10 @@ const AROUND = 0.3;
 const STALE = 0.08;
 const SIZE = 11;
 const PRESENTED = 14;
-const CHAR = 0.61;
-const LEAST_WIDE = 16;
-const LEAST_NAMED = 50;
 const LEAST_DOWN = 3;
 const MOST_DOWN = 48;
 
-/** @typedef {Placed & { item: GroupItem }} PlacedGroup */
+/** @typedef {Sign & { g?: SVGGElement }} Made */
 
 export class Signs {
   /** @type {PlacedGroup[]} */
@@ -213,91 +212,4 @@ function signPost({ badge, lines, size, width, height }, plated) {
 /** @param {Placed} placed @returns {placed is PlacedGroup} */
 function isGroup(placed) {
   return placed.item.g !== undefined;
-}
-
-/** @param {string} badge @param {number} size */
-function badgeWidth(badge, size) {
-  return Math.max(size + 4, 8 + badge.length * size * CHAR);
-}
-
-/** @typedef {{ badge: string, lines: [string, string][][], size: number, width: number, height: number }} Sign */
-/** @typedef {Sign & { g?: SVGGElement }} Made */
-
-// The parts of a sign that fit into a box; null if none does.
-/** @param {PlacedGroup} placed @param {number} k @param {number} size @param {Film} film @returns {Sign | null} */
-function signOf({ item, w, h, open }, k, size, film) {
-  const signs = k < TEXT_FROM ? 0 : (open && !isHull(item) ? 44 : 24) * k;
-  const [wide, high, char] = [w * k - 6 - signs, h * k - 4, size * CHAR];
-  const badge = item.badge ?? "";
-  const hull = isHull(item);
-  const indent = badge ? badgeWidth(badge, size) + 4 : 0;
-  if (high < size + 4 || wide < (hull ? Math.max(LEAST_WIDE, indent - 4) : LEAST_NAMED)) return null;
-  const room = Math.floor((wide - indent) / char);
-  const two = (open ? headerOf(item) : h) * k >= 2 * size + 9;
-  const figure = figureOf(item, film);
-  /** @type {[string, string][][]} */
-  let lines;
-  const line = (hull ? [groupLine(item)] : item.kind === "stack" ? [item.detail, figure] : [figure, groupLine(item)])
-    .filter(Boolean);
-  if (two) {
-    lines = [[["name", fitted(item.label, room)]], [["what", wholeFacts(line.join(" · "), w * k - 8, char)]]];
-    const rows = open || film.fusing ? 0 : Math.floor(high / (size + 3)) - 2;
-    for (const fact of (hull ? [] : item.facts ?? []).slice(0, Math.max(0, rows))) {
-      const text = fact.join(" ");
-      if (text.length * char <= w * k - 8) lines.push([["what", text]]);
-    }
-  } else if (!hull || !figure) {
-    const both = figure && item.label.length + figure.length + 1 <= room;
-    lines = [[["name", fitted(item.label, room)], ...(both ? [twain("what", figure)] : [])]];
-  } else {
-    const shown = room >= figure.length ? [twain("name", figure)] : [];
-    const rest = shown.length ? room - figure.length - 1 : room;
-    const name = shortName(item.label, rest);
-    lines = [[...shown, ...(name ? [twain("what", name)] : [])]];
-  }
-  const length = (/** @type {[string, string][]} */ parts) =>
-    parts.reduce((sum, [, text]) => sum + text.length + 1, -1) * char;
-  const width = Math.max(indent - 4 + (lines[0].length ? 4 + length(lines[0]) : 0), ...lines.slice(1).map(length));
-  if (width <= 0) return null;
-  return { badge, lines, size, width, height: two ? lines.length * (size + 3) : size + 4 };
-}
-
-/** @param {string} name @param {string} text @returns {[string, string]} */
-function twain(name, text) {
-  return [name, text];
-}
-
-// The facts that fit; of the first one at least its first part, or nothing.
-/** @param {string} line @param {number} width @param {number} perCharacter */
-function wholeFacts(line, width, perCharacter) {
-  const facts = cutFacts(line, width, perCharacter);
-  const [first] = line.split(/, | · /);
-  return !facts.includes("…") ? facts : first.length * perCharacter <= width ? first : "";
-}
-
-// The whole name, its ops, or its first op: what has room, and never a part of a word.
-/** @param {string} name @param {number} most */
-function shortName(name, most) {
-  const ops = name.split(" · ").at(-1) ?? "";
-  const [first] = ops.split(/[,+]/);
-  return [name, ops, `${first.trim()} …`, first.trim()].find((text) => text.length <= most) ?? "";
-}
-
-/** @param {string} text @param {number} most */
-function fitted(text, most) {
-  return cutName(text, most, 1);
-}
-
-// The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module.
-// Before the launches there are only the calls of eager.
-/** @param {GroupItem} item @param {Film} film */
-function figureOf(item, { eager, fusing }) {
-  if (isHull(item)) {
-    const [time] = (item.detail ?? "").split(" · ");
-    return time.replace(/ \(.*\)$| of time$/, "").replace("about ", "≈").replace("under ", "<");
-  }
-  const facts = item.facts ?? [];
-  if (fusing) return eager ? facts.find(([name]) => name === "eager")?.[1] ?? "" : "";
-  return (facts.find(([name]) => name.startsWith("time")) ?? facts.find(([name]) => name.startsWith("share")))?.[1] ??
-    "";
 }
