@@ -257,9 +257,9 @@ def _lowering_words(schedule: Schedule, drawn: Sequence[Launch], ops: Collection
     idle, several = len(schedule.before) - len(running), len(running) - len(last)
     loops = f"{count(len(ops), 'op')} in {count(len(running), 'loop or call', 'loops and calls')}"
     inner = len(ops) - len(last)
-    inlined = f"{number(inner)} inlined by lowering into the loops that read them" if inner else "lowering inlined none"
-    more = f"; {number(several)} more for ops of several loops" if several else ""
-    return f"{loops}: {inlined}{more}" + (f"; {count(idle, 'node')} not counted: nothing to run" if idle else "")
+    inlined = f"{number(inner)} inlined by lowering" if inner else "none inlined by lowering"
+    more = f", {number(several)} more for split ops" if several else ""
+    return f"{loops}: {inlined}{more}" + (f"; {count(idle, 'idle node')} left out" if idle else "")
 
 
 def _less_words(before: int | None, after: int) -> str:

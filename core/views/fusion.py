@@ -208,7 +208,7 @@ class FusionView:
         moved = f" {traffic_words(traffic)}, by fusing scheduler nodes; {INLINED}{self._eager_words}" if traffic else ""
         idle = sum(not node.runs for node in self.schedule.before)
         nodes = fmt.count(len(self.schedule.before) - idle, "scheduler node")
-        nodes += f" and {fmt.number(idle)} that run nothing" if idle else ""
+        nodes += f" ({fmt.number(idle)} more without code)" if idle else ""
         tried = f"{nodes}, {fusions}; the scheduler tried {rounds}.{self._all_graphs_words}"
         return f"{GLOSSARY['fusion']} {tried}{moved} {counted}{gone} {SIGNS}"
 
@@ -246,7 +246,7 @@ class FusionView:
         model = fusion_model(schedule, nodes, kernels, source=source, seconds=self._seconds, drawn=drawn, parts=parts)
         inner = {name for part in parts for launch in part.launches for name in launch.members}
         copies = len(model.nodes) - self._ops_drawn - len(inner)
-        again = f", {fmt.count(copies, 'copy', 'copies')} (computed again, or laid out for calls)" if copies else ""
+        again = f", {fmt.count(copies, 'copy', 'copies')} (computed again, laid out or filled)" if copies else ""
         nested = f", {fmt.number(len(inner))} in graphs that they call" if inner else ""
         caption = f"{self._ops_words}{nested}{again}"
         names = kernel_names(self.compilation, {launch.kernel for launch in self._all_launches})

@@ -14,7 +14,7 @@ from pages.parts.graphs.drawers import (
     open_kernel,
     why_not,
 )
-from pages.parts.graphs.drawn import fusion_drawn, fusion_view, loop_body
+from pages.parts.graphs.drawn import fusion_drawn, fusion_view, launch_facts, loop_body
 from pages.parts.run.submit import debug_files_now
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
@@ -55,6 +55,7 @@ with place.container(key="drawing"):
 open_kernel(fusion)
 with drawer(place, [KERNEL, WHY, IR], selected) as tab:
     if tab == KERNEL:
+        launch_facts(view, index, selected)
         kernel_drawer(view, fusion.kernel(selected), (selected or "").removeprefix("n:").partition("@")[0])
     elif tab == WHY:
         why_not(fusion)

@@ -139,7 +139,8 @@ class KernelNames:
         kernel without ops gets its generated name. Ops in `apart` are left out if there are others.
         """
         ops = tuple(op for op in self.ops(kernel) if op not in apart) or self.ops(kernel)
-        named = [name for name in origins if node_op(name) in ops] if kernel.extern else []
+        # The op of a library call comes after those of its inputs, which torch may name, too.
+        named = ([name for name in origins if node_op(name) in ops] or origins[-1:]) if kernel.extern else []
         path = common_path(named or origins, schedule.modules if schedule else {})
         module = path_words(shortened(path, self._stack))
         words = op_words(ops, origins, self._moved_most(kernel, schedule))
@@ -168,7 +169,7 @@ class KernelNames:
 
     def _computed(self, kernel: Kernel) -> tuple[str, ...]:
         if kernel.extern:
-            return (aten_name(kernel.name),)
+            return (aten_name(kernel.name).removesuffix("_"),)
         match = FUSED.search(kernel.name[:LONGEST_GENERATED])
         computed = tuple(dict.fromkeys(map(node_op, kernel.origins)))
         if not match:

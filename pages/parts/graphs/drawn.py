@@ -27,12 +27,15 @@ from pages.components.boxes.view import Stop, Stretch, stages
 from pages.components.code.view import code_view
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
 from pages.look.palette import FILL, PICTURE, TALL
-from pages.look.text import LONGEST_NAME, one_line
+from pages.look.text import LONGEST_NAME, one_line, plain
 from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code
 from pages.session import url
 from pages.session.server import cached
 from pages.session.shown import RunView, View, shown_compilation
 from pages.session.url import set_state
+
+# Facts of a launch that stand in the drawer: savings, calls of eager, and refused fusions.
+OF_SAVINGS = ("fusion saved", "against eager", "eager", "written", "spans", "not fused")
 
 
 def show(
@@ -108,6 +111,17 @@ def fusion_drawn(view: View, index: int, fusion: FusionView | None = None) -> Gr
     `fusion` is the graph's view, if the caller has it.
     """
     return _fusion(view.run.id, view.compilation.id, index, view, fusion or fusion_view(view, index))
+
+
+def launch_facts(view: View, index: int, selected: str | None) -> None:
+    """Draw what a selected launch saved, by fusion and against eager, and what it was not fused with."""
+    graph = fusion_drawn(view, index).graph.view
+    hit = graph.find(selected or "")
+    hulls = [group for group in (hit.path if hit else ()) if graph.model.groups[group].kind in ("launch", "library")]
+    facts = graph.group_facts(hulls[-1]) if hulls else ()
+    shown = [f"**{plain(name)}** {plain(text)}" for name, text in facts if name.startswith(OF_SAVINGS)]
+    if shown:
+        st.caption("  \n".join(shown))
 
 
 def passes_of(view: View) -> tuple[PassesView, ...]:

@@ -224,7 +224,7 @@ def test_frames_begin_with_the_ops_and_end_with_the_kernels() -> None:
         ("Ops", "40 ops after decomposition; views are on the edges", None, None),
         (
             "Scheduler nodes",
-            "40 ops in 11 loops and calls: 29 inlined by lowering into the loops that read them",
+            "40 ops in 11 loops and calls: 29 inlined by lowering",
             11,
             988_216,
         ),

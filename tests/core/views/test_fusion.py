@@ -32,7 +32,7 @@ def test_the_title_counts_ops_launches_and_kernels(fusion: FusionView) -> None:
     title = "26 ops → 9 launches of 6 kernels; traffic: 12.3 % less by fusion, eager's not recorded."
     assert fusion.title == title
     assert fusion.help == (
-        f"{GLOSSARY['fusion']} 15 scheduler nodes and 1 that run nothing, 6 fusions; the scheduler tried 2 rounds. "
+        f"{GLOSSARY['fusion']} 15 scheduler nodes (1 more without code), 6 fusions; the scheduler tried 2 rounds. "
         f"12.3 % less memory traffic (25.7 MB → 22.6 MB), by fusing scheduler nodes; {INLINED} "
         "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion. "
         f"{SIGNS}"
@@ -54,7 +54,7 @@ def test_the_film_goes_from_the_ops_to_the_launches(fusion: FusionView) -> None:
     amounts = (("count", "9 launches", 9 / 15), ("traffic", "22.6 MB moved", 22_565_888 / 25_740_288))
     hulls = "6 kernels; each hull is one launch; no node joined another since"
     assert fusion.picture.frames[-1] == GraphFrame("Kernels", hulls, amounts=amounts)
-    assert fusion.picture.caption == "26 ops, 1 copy (computed again, or laid out for calls)"
+    assert fusion.picture.caption == "26 ops, 1 copy (computed again, laid out or filled)"
 
 
 def test_ops_without_a_launch_are_named() -> None:
