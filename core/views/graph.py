@@ -37,6 +37,7 @@ __all__ = ["GraphFrame", "GraphUnionView", "GraphView"]
 
 # A group with at least this fraction of the ops is unfolded first.
 HEAVY = 0.75
+NEARLY_ALL = 0.9
 # Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
 PART = 0.1
 MOST_PARTS = 3  #: modules of a graph that are unfolded at first
@@ -197,13 +198,23 @@ def _heaviest(model: GraphModel) -> Iterator[int]:
 
 
 def _descend(model: GraphModel, group: int, ops: int) -> Iterator[int]:
+    """Yield the groups that hold most of the ops, from the outside.
+
+    Equal layers stay folded, unless they are nearly all that a drawing of launches has: then the first one is open.
+    """
+    launched = any(each.kind in HULLS for each in model.groups)
     while True:
         below = [~member for member in index_of(model).children[group] if member < 0]
         heavy = [child for child in below if model.groups[child].count >= HEAVY * ops]
-        if not heavy or (model.groups[heavy[0]].kind == "stack" and len(below) > 1):
+        is_stack = bool(heavy) and model.groups[heavy[0]].kind == "stack"
+        fills = launched and is_stack and model.groups[heavy[0]].count >= NEARLY_ALL * ops
+        if not heavy or (is_stack and len(below) > 1 and not fills):
             return
         group = heavy[0]
         yield group
+        if fills:
+            yield ~index_of(model).children[group][0]
+            return
 
 
 def _fact_words(fact: Fact) -> str:

@@ -1,5 +1,7 @@
 """A graph as it is looked at: the groups that are open at first, parts, and texts."""
 
+from dataclasses import replace
+
 from core.graph.fx import fx_model
 from core.graph.model import TOP, Edge, Fact, GraphModel, Group, Node
 from core.report import FxNode
@@ -43,6 +45,18 @@ def test_an_encoder_and_a_decoder_open_both_as_their_layers() -> None:
         nodes += [fx(f"{part}_norm{number}", [nodes[-1].name], f"{ROOT}.{part}.norm", "LayerNorm") for number in (0, 1)]
         nodes += layers(f"{ROOT}.{part}", f"{kind}Layer", 4, nodes[-1].name)
     assert opened(GraphView(fx_model(nodes))) == ["encoder", "decoder"]
+
+
+def test_layers_that_are_nearly_all_launches_open_as_their_first() -> None:
+    nodes = tuple(Node(f"n:{number}", "mul", "", "pointwise", TOP) for number in range(66))
+    groups = [Group("m:layers", "Layer", "× 2", "stack", TOP, 0, 64, 64)]
+    for layer in (0, 1):
+        inside = 32 * layer, 32 * layer + 32, 32
+        groups.append(Group(f"m:{layer}", f"layers.{layer}", "", "module", 0, *inside))
+        groups.append(Group(f"g:op{layer}", f"mul of {layer}", "", "launch", len(groups) - 1, *inside))
+    placed = tuple(replace(node, group=2 if at < 32 else 4 if at < 64 else TOP) for at, node in enumerate(nodes))
+    launched = GraphView(GraphModel(placed, (), tuple(groups)))
+    assert opened(launched) == ["Layer", "layers.0", "mul of 0"]
 
 
 def chain(length: int) -> GraphView:

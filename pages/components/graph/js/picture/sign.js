@@ -11,6 +11,7 @@ const LEAST_WIDE = 16;
 const LEAST_NAMED = 50;
 /** @type {Record<string, string>} */
 const SHORT = {
+  launches: "launches",
   "launches per layer": "launches each",
   "share of bytes": "of bytes",
   "share of time": "of time",
@@ -51,8 +52,9 @@ export function signOf({ item, w, h, open }, k, size, film) {
       if (whole && !lines[1][0][1].includes(whole)) lines.push([["what", whole]]);
     }
   } else if (!hull || !figure) {
-    const both = figure && item.label.length + figure.length + 1 <= room;
-    lines = [[["name", fitted(item.label, room)], ...(both ? [twain("what", figure)] : [])]];
+    const figures = figure ? [figure, figure.replace(/ of \w+$/, "")] : [];
+    const shown = figures.find((text) => item.label.length + text.length + 1 <= room);
+    lines = [[["name", fitted(item.label, room)], ...(shown ? [twain("what", shown)] : [])]];
   } else {
     const shown = room >= figure.length ? [twain("name", figure)] : [];
     const rest = shown.length ? room - figure.length - 1 : room;
@@ -108,6 +110,6 @@ function figureOf(item, { eager, fusing }) {
   }
   const facts = item.facts ?? [];
   if (fusing) return eager ? facts.find(([name]) => name === "eager")?.[1] ?? "" : "";
-  return (facts.find(([name]) => name.startsWith("time")) ?? facts.find(([name]) => name.startsWith("share")))?.[1] ??
-    "";
+  const fact = facts.find(([name]) => name.startsWith("time")) ?? facts.find(([name]) => name.startsWith("share"));
+  return fact ? fact[0] in SHORT ? shortFact(fact) : fact[1] : "";
 }
