@@ -465,9 +465,9 @@ class Refusals:
                 continue
             first, second = (list(ancestors(number_of[place], parents)) for place in pair)
             for at, around in enumerate(first[1:]):
-                if around in second:
+                if around in second[1:]:
                     sizes.setdefault(around, []).append(size)
-                    layers.setdefault(around, set()).add(first[at])
+                    layers.setdefault(around, set()).update((first[at], second[second.index(around) - 1]))
         groups = list(model.groups)
         for index, inside in sizes.items():
             group = groups[index]
