@@ -26,8 +26,7 @@ from core.views.overview import OverviewView
 from core.views.selection import SelectedOp
 from core.views.texts import SourceView
 
-MOST_SIMILAR = 3  #: similar names that are offered for an unknown one
-MOST_ROWS = 5  #: rows of a table of costs in an answer
+MOST_ROWS = 5  #: rows of a table of costs in an answer, and names that are similar to an unknown one
 MOST_NODES = 12  #: nodes that a row of an answer names
 MOST_AROUND = 6  #: launches around a kernel that an answer explains
 ALONE = "- Nothing around it could be fused: no launch writes its inputs or reads its results, and none was refused."
@@ -44,7 +43,6 @@ FILLER = re.compile(
     r"torch\.compile|two|was|were|what|where|which|why|with",
     re.IGNORECASE,
 )
-OF_COST = ("kernel", "time", "share", "of roofline", "excess time", "traffic", "calls", "generated name")
 Made = TypeVar("Made")
 # A scheduled graph, and a node after fusion of it.
 NodePlace = tuple[FusionView, str]
@@ -57,8 +55,12 @@ class UnknownNameError(CompileboardError):
 def unknown(name: str, known: Iterable[str], what: str) -> UnknownNameError:
     """Return the error for an unknown name, with the most similar names."""
     names = [*dict.fromkeys(known)]
-    hint = fmt.suggestion(name, names, MOST_SIMILAR) if names else "the run has none"
+    hint = fmt.suggestion(name, names, MOST_ROWS) if names else "the run has none"
     return UnknownNameError(f"There is no {what} {code(name)} in this run; {plain(hint, LONGEST_LINE)}")
+
+
+def _may_be_name(word: str, known: Iterable[str]) -> bool:
+    return not PLAIN.fullmatch(word) or bool(get_close_matches(word, [*known], cutoff=SIMILAR))
 
 
 @dataclass(frozen=True)
@@ -97,22 +99,21 @@ class RunQuestion:
         """The recorded files."""
         return SourceView(self.report, self.side.text)
 
-    @cached_property
+    @property
     def path(self) -> str:
         """Path of the file with the line: the recorded file of that name, by default the model's."""
-        frames = [each.frame for each in self.report.compilations]
-        frames += [frame for each in self.report.graph_breaks for frame in each.stack]
-        paths = (*(source.path for source in self.report.sources), *(frame.file for frame in frames))
-        return next((path for path in paths if self.file and path.endswith(self.file)), source_path(self.report))
+        recorded = (each.path for each in self.report.sources if self.file and each.path.endswith(f"/{self.file}"))
+        return next(recorded, self.file or source_path(self.report))
 
     def is_on(self, *places: Place | None) -> bool:
-        """Return True if one of the places is the question's line."""
-        return any(place is not None and (place.file, place.line) == (self.path, self.line) for place in places)
+        """Return True if one of the places is the question's line; its file may be named without folders."""
+        at = f"/{self.path}"
+        return any(place is not None and place.line == self.line and f"/{place.file}".endswith(at) for place in places)
 
     def named(self, known: Mapping[str, Made], what: str) -> list[Made]:
         """Return the values of the words that are names; raises UnknownNameError for a word that may be one."""
         for word in self.words:
-            if word not in known and (not PLAIN.fullmatch(word) or get_close_matches(word, known, cutoff=SIMILAR)):
+            if word not in known and _may_be_name(word, known):
                 raise unknown(word, known, what)
         return [known[word] for word in self.words if word in known]
 
@@ -138,22 +139,21 @@ class RunQuestion:
         )
 
     def places(self, least: int) -> list[tuple[str, list[NodePlace]]]:
-        """Return the ops, scheduler nodes and kernels that the question names, with their places.
-
-        Raises UnknownNameError for a word that may be one, and for any unknown word if fewer than `least` are known.
-        """
+        """Return named ops and kernels with their places; raises UnknownNameError, also below `least`."""
         words = (word for word in self.words if word not in DIRECTIONS and self.report.compilation(word) is None)
         named = [(word, self._places_of(word)) for word in words]
         known = [(word, places) for word, places in named if places]
         for word, places in named:
-            if not places and not (len(known) >= least and PLAIN.fullmatch(word)):
-                raise unknown(word, self._op_names(), "op, scheduler node or kernel")
+            if not places and (len(known) < least or _may_be_name(word, self._op_names)):
+                raise unknown(word, self._op_names, "op, scheduler node or kernel")
         return known
 
-    def _op_names(self) -> Iterator[str]:
-        for view in self.fusions:
-            yield from (kernel.name for kernel in view.compilation.kernels)
-            yield from (name for node in view.schedule.after for name in (*node.origins, *node.nodes))
+    @cached_property
+    def _op_names(self) -> list[str]:
+        kernels = (kernel.name for view in self.fusions for kernel in view.compilation.kernels)
+        titles = (title for view in self.fusions for title in view.node_titles.values())
+        nodes = (name for view in self.fusions for node in view.schedule.after for name in (*node.origins, *node.nodes))
+        return [*kernels, *re.findall(r"\w+", " ".join(titles)), *nodes]
 
     def _places_of(self, name: str) -> list[NodePlace]:
         """Return the places of a node, of an earlier FX node, or of an op or module in a launch's title."""
@@ -212,7 +212,8 @@ class OpRow(NamedTuple):
 
 
 # Columns of the kernel ledger and of nodes that an answer has.
-COSTS = tuple(column for column in LEDGER if column.name in OF_COST)
+_COSTS = ("kernel", "time", "share", "of roofline", "excess time", "traffic", "calls", "generated name")
+COSTS = tuple(column for column in LEDGER if column.name in _COSTS)
 OPS: tuple[Column[OpRow], ...] = (
     Column("launch", lambda row: one_line(row.launch, LONGEST_NAME), optional=True),
     Column("nodes", lambda row: one_line(fmt.first_of(row.nodes, MOST_NODES), LONGEST_LINE)),
@@ -227,9 +228,8 @@ def pair_blocks(what: str, left: list[NodePlace], right: list[NodePlace]) -> Ite
     """Yield why two nodes or kernels are not fused: torch's reason, or that they are in different graphs."""
     pairs = [(view, first, second) for view, first in left for other, second in right if other is view]
     if not pairs:
-        yield Title(
-            spans(f"{what} are in different graphs: {' and '.join(_graph_words(at[0][0]) for at in (left, right))}")
-        )
+        graphs = " and ".join(_graph_words(places[0][0]) for places in (left, right))
+        yield Title(spans(f"{what} are in different graphs: {graphs}"))
         yield from paragraph("Inductor schedules each graph by itself, and fuses nothing across graphs.")
         return
     refusals = [view.refusal(first, second) for view, first, second in pairs]
@@ -259,16 +259,17 @@ def kernel_blocks(question: RunQuestion) -> Iterator[PageBlock]:
         yield Title(spans("This run has no kernel"))
         yield from paragraph(FusionView.why_none(heaviest(question.report)))
         return
-    numbered = [(view, group) for view in question.fusions for group in view.picture.model.groups if group.badge]
-    kernels = {group.badge: (view, group) for view, group in reversed(numbered)}
-    number = str(question.number if question.number is not None else 1)
-    if named := question.places(1):
+    view, ids = question.fusions[0], [each.ids[0] for each in question.fusions[0].picture.model.largest[:1]]
+    if named := question.places(0):
         view, node = named[0][1][0]
-        group = next(group for group in view.picture.model.groups if group.id in view.hulls(node))
-    elif number in kernels:
-        view, group = kernels[number]
-    else:
-        raise unknown(number, sorted(kernels), "kernel")
+        ids = [*view.hulls(node)]
+    elif question.number is not None or not ids:
+        groups = [(at, each) for at in question.fusions for each in at.picture.model.groups if each.badge]
+        same = [(at, [each.id]) for at, each in groups if each.badge == str(question.number)]
+        if not same:
+            raise unknown(str(question.number), sorted(each.badge for _, each in groups), "kernel")
+        view, ids = same[0]
+    group = next(group for group in view.picture.model.groups if group.id in ids)
     own, ops = {link[2:] for link in group.links}, {name for name, launch in launches_of(view) if launch is group}
     name = plain(launch_title(group.label, group.badge))
     yield Title(spans(f"{name} in {_graph_words(view)}: {plain(group.detail)}"))

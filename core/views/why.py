@@ -36,6 +36,7 @@ from core.views.guards import GUARD_COLUMNS
 from core.views.kernels.ledger import KernelsView
 from core.views.markdown import code, plain, prose
 from core.views.numerics import NumericsView, result_blocks
+from core.views.printed import as_text
 from core.views.question import (
     COSTS,
     MOST_ROWS,
@@ -54,12 +55,10 @@ __all__ = ["FORMS", "Form", "RunAnswer", "why"]
 MOST_SHOWN = 3  #: findings that an answer has in full
 MOST_NAMED = 12  #: graph breaks or lines of a run that an answer names
 ASK = "Ask one of these questions, with names and numbers of the run"
-# Words of questions.
 SKIPPED = r"skip\w*|eagerly|not compiled|uncompiled|fail\w*|errors?|crash\w*"
 WRONG = r"wrong\w*|differ\w*|incorrect\w*|nan|numbers?|numerics?|outputs?|results?"
 SLOW = r"slow\w*|fast\w*|speed\w*|long\w*|times?|costs?|expensive"
-# Rules of the findings about the causes of recompiles, and about frames without compiled code.
-CAUSES, OF_FRAMES = "recompiles", "not compiled"
+CAUSES, OF_FRAMES = "recompiles", "not compiled"  # Rules of findings.
 MEASURE = "`python -m core measure RUN` times a run's calls and kernels."
 WITHOUT_OP = "Dynamo traces Python without tensors into no op, and torch names one line for each op, guard and break."
 
@@ -78,8 +77,12 @@ def why(side: RunSide, question: str) -> RunAnswer:
     if form is None:
         forms = tuple((form.example, form.words) for form in FORMS)
         return RunAnswer("", (Title(spans(ASK)), TextTable(("question", "answer"), forms)))
+    asked = RunQuestion.read(side, question, form.asks)
     try:
-        return RunAnswer(form.example, tuple(form.answer(RunQuestion.read(side, question, form.asks))))
+        blocks = tuple(form.answer(asked))
+        unused = ", ".join(code(word) for word in asked.words if word not in "\n".join(as_text(blocks)))
+        note = paragraph(f"Words without a use here: {unused}." if unused else "", "quiet")
+        return RunAnswer(form.example, (*blocks, *note))
     except UnknownNameError as error:
         return RunAnswer("", tuple(paragraph(str(error))))
 

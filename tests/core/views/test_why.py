@@ -197,7 +197,9 @@ def test_fused_nodes_and_nodes_of_two_graphs_are_recognised() -> None:
 
 
 def test_a_name_that_no_graph_has_offers_similar_ones() -> None:
-    assert text("transformer_block", "not fuse mul_66 op14").endswith("did you mean mul_6 or mul_5 or mul_4?")
+    assert text("transformer_block", "not fuse mul_66 op14").endswith(
+        "did you mean mul_6 or mul_5 or mul_4 or mul_3 or mul_2?"
+    )
     assert ask("transformer_block", "why kernel 99").form == ""
     assert text("transformer_block", "why kernel 99") == ("There is no kernel `99` in this run; there are 1, 2, 3, 4")
 
@@ -215,13 +217,31 @@ def test_a_kernel_has_its_cost_its_ops_and_why_it_ends() -> None:
         f"- Before it: up · addmm · op13 · addmm. op13 (addmm) {fixed}",
         f"- After it: down · addmm · op15 · addmm. op15 (addmm) {fixed}",
     ]
-    by_name = as_data(ask("measured", "which lines does `cpp_fused_gelu_view_2` compute").blocks)
+    by_name = as_data(ask("measured", "what is `cpp_fused_gelu_view_2`").blocks)
     assert by_name == as_data(answer.blocks)
 
 
 def test_a_kernel_number_belongs_to_the_named_graph() -> None:
     assert " in [0/0] backward 0: " in titles(ask("training_step", "why kernel 1 of the backward").blocks)[0]
     assert " in [0/0] forward 0: " in titles(ask("training_step", "why kernel 1").blocks)[0]
+
+
+def test_a_kernel_without_number_or_name_is_the_most_expensive_and_unused_words_are_named() -> None:
+    answer = ask("measured", "which kernel is slowest")
+    assert titles(answer.blocks)[0].startswith("up · addmm in [0/0] inference 0: 1.44 ms")
+    assert [*as_text(answer.blocks)][-1] == "Words without a use here: `slowest`."
+    assert text("graph_break_zoo", "why break 1 in heaven").endswith("Words without a use here: `heaven`.")
+    assert "without a use" not in text("recompile_zoo", "why does forward recompile")
+
+
+def test_a_misspelt_op_offers_the_op() -> None:
+    assert "did you mean layer_norm or " in text("transformer_block", "why is layernorm not fused")
+    assert text("transformer_block", "not fuse layernorm gelu").startswith("There is no op, scheduler node or kernel")
+
+
+def test_a_line_of_another_file_is_named_without_its_folders() -> None:
+    assert titles(ask("foreign", "line 12 of script.py").blocks)[0].startswith("`script.py:12`: ")
+    assert text("transformer_block", "line 47 of nowhere.py").startswith("`nowhere.py:47`: nothing was recorded")
 
 
 def test_a_run_without_kernels_says_why() -> None:
