@@ -10,7 +10,6 @@ the fingerprints of the logs that standard input lists as JSON.
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from core.analysis.ranks.groups import RankRow, Ranks, RankSide, group_ranks, ro
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import read, regular, write_atomically
-from core.base.machine import PROJECT_DIR, own_process
+from core.base.machine import PROJECT_DIR, own_process, start_for_home
 from core.report.places import Payload
 from core.report.run import Fingerprint
 from core.runs.store import RANKS, Run
@@ -101,15 +100,7 @@ def ranks_read(run: Run) -> int:
 
 def start_reading_ranks(run: Run) -> subprocess.Popen[bytes]:
     """Read and store the ranks of a run in a separate process."""
-    environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
-    return subprocess.Popen(
-        own_process("core", "ranks", run.path.name),
-        cwd=PROJECT_DIR,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    return start_for_home(own_process("core", "ranks", run.path.name), run.path.parent.parent)
 
 
 def stored_ranks(logs: Logs, stored: Path) -> Ranks | None:

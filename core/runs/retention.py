@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 
 from core.base.errors import CompileboardError, SettingError, StoreError
 from core.base.files import in_words
-from core.base.machine import PROJECT_DIR, own_process
+from core.base.machine import own_process, start_for_home
 from core.job import GIB
 from core.runs.index.database import RunIndex
 from core.runs.index.entry import IndexedRun, read_entry
@@ -235,11 +235,4 @@ def start_retention(home: Path) -> subprocess.Popen[bytes] | None:
     if not rules.are_set or not (moves or rules.deletes) or time.time() - _opened_s(home / LOCK) < PERIOD_S / 2:
         return None
     priority = ("nice", "-n", "19") if shutil.which("nice") else ()
-    return subprocess.Popen(
-        (*priority, *own_process("core", "prune", "--due", "--move" if moves else "--delete")),
-        cwd=PROJECT_DIR,
-        env={**os.environ, "COMPILEBOARD_HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    return start_for_home((*priority, *own_process("core", "prune", "--due", "--move" if moves else "--delete")), home)

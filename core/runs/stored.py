@@ -6,7 +6,6 @@ or a log.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -26,7 +25,7 @@ from core.analysis.verdict import Summary, summary
 from core.base.decoder import decoded_as, unpacked_as
 from core.base.errors import DecodeError, ReportError, StoreError, TraceError
 from core.base.files import MOST_BYTES, in_words, read, regular, remove, write_atomically, writing
-from core.base.machine import PROJECT_DIR, own_process
+from core.base.machine import own_process, start_for_home
 from core.base.words import gib, number, ranges_words
 from core.graph.fx import NodesOf, recorded_model
 from core.graph.model import GraphModel, collection_paused
@@ -72,14 +71,7 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
     The process builds and stores the report, or the outline of a log that is still being written.
     """
     command = ("core.views.prepared",) if run.standing().live else ("core", "report")
-    return subprocess.Popen(
-        own_process(*command, run.id),
-        cwd=PROJECT_DIR,
-        env={**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    return start_for_home(own_process(*command, run.id), run.path.parent.parent)
 
 
 @dataclass(frozen=True, slots=True)

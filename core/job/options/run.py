@@ -6,6 +6,7 @@ Each option is one row of `RUN`.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from core.base.words import number
 from core.job.gallery import exercise_problem
@@ -60,6 +61,9 @@ def _check_logs(names: tuple[str, ...]) -> str:
 def _dynamo(typed: str) -> dict[str, OptionValue] | None:
     return options_from_text(typed, "conditions.dynamo")
 
+
+# A record that a run makes besides its calls: it leaves them, and so every comparison, as they are.
+_extra = partial(Option, visitors=True, compared=False, eager=False)
 
 RUN: tuple[Option, ...] = (
     Option(
@@ -248,7 +252,7 @@ RUN: tuple[Option, ...] = (
         visitors=True,
         eager=False,
     ),
-    Option(
+    _extra(
         "neighbours",
         "run the model on other compilers and runtimes that are installed, such as ONNX Runtime",
         flag=Flag(MEASURED, kind="on"),
@@ -257,11 +261,8 @@ RUN: tuple[Option, ...] = (
             help="Convert and run the model with TorchScript, ONNX Runtime, OpenVINO and others that are installed. "
             "Compare each with eager, and time it interleaved with eager and compiled. Takes up to a minute each.",
         ),
-        visitors=True,
-        compared=False,
-        eager=False,
     ),
-    Option(
+    _extra(
         "profile",
         "record a profile of the compiled calls by torch.profiler, beside the log",
         read=flag,
@@ -271,11 +272,8 @@ RUN: tuple[Option, ...] = (
             label="profile",
             help="Repeat the compiled calls under `torch.profiler`, after all measurements, for *Timeline*.",
         ),
-        visitors=True,
-        compared=False,
-        eager=False,
     ),
-    Option(
+    _extra(
         "bisect",
         "if the run fails or differs from eager, look for the cause with torch's CompilerBisector",
         flag=Flag(MEASURED, kind="on"),
@@ -285,11 +283,8 @@ RUN: tuple[Option, ...] = (
             help="If the compiled model fails or differs from eager, torch's CompilerBisector compiles it "
             "several times, each time without a part of torch.compile.",
         ),
-        visitors=True,
-        compared=False,
-        eager=False,
     ),
-    Option(
+    _extra(
         "logs",
         "record torch's log messages, named as in TORCH_LOGS: graph_breaks,+dynamo,guards",
         read=several,
@@ -304,11 +299,8 @@ RUN: tuple[Option, ...] = (
             help="Messages of `TORCH_LOGS` to record, by torch's names: an artifact, a log (`+` for more, `-` for "
             "errors alone), or a module. `python -m core logs` lists them.",
         ),
-        visitors=True,
-        compared=False,
-        eager=False,
     ),
-    Option(
+    _extra(
         "capture",
         "capture the model by torch.fx.symbolic_trace, torch.export and core ATen, too",
         read=flag,
@@ -319,11 +311,8 @@ RUN: tuple[Option, ...] = (
             help="Capture the model also by `torch.fx.symbolic_trace`, `torch.export` and core ATen, and ask "
             "`torch._dynamo.explain`.",
         ),
-        visitors=True,
-        compared=False,
-        eager=False,
     ),
-    Option(
+    _extra(
         "bits",
         "compare the first call bit by bit with another configuration: batch=1, eval=true, options.NAME=VALUE",
         flag=Flag(MEASURED, metavar="NAME=VALUE,…", parse=bits_from_text),
@@ -336,11 +325,8 @@ RUN: tuple[Option, ...] = (
             help="Compare every value that a kernel writes, bit by bit, in this configuration and another: "
             "`batch`, `eval`, `training`, `threads`, `mode`, `dynamic`, or `options.NAME` for Inductor's own.",
         ),
-        visitors=True,
-        compared=False,
-        eager=False,
     ),
-    Option(
+    _extra(
         "debug_files",
         "record the files of TORCH_COMPILE_DEBUG=1, such as Inductor's IR before and after fusion",
         flag=Flag(MEASURED, kind="on"),
@@ -350,9 +336,6 @@ RUN: tuple[Option, ...] = (
             help="Record the texts that `TORCH_COMPILE_DEBUG=1` writes, such as Inductor's IR before and after fusion. "
             "Compiling takes longer.",
         ),
-        visitors=True,
-        compared=False,
-        eager=False,
     ),
     Option(
         "exercise",
