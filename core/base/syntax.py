@@ -8,7 +8,9 @@ interrupted parse raises SystemError: so only one thread parses at a time.
 from __future__ import annotations
 
 import ast
+import operator
 import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from threading import Lock
 
@@ -26,6 +28,21 @@ PIECE_CHARS = 100_000
 MOST_DEPTH = 6  #: nested classes and functions whose statements are parsed separately
 HEADER = re.compile(r"\s*(?:class|def)\b.*:\s*")
 COMMENT = re.compile(r"\s*(?:#.*)?")
+ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+COMPARISONS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 _lock = Lock()
 
 
@@ -47,6 +64,32 @@ def expression(text: str) -> ast.expr:
     _check(text, MAX_STATEMENT_MARKS)
     with _lock:
         return ast.parse(text, mode="eval").body
+
+
+def integer(node: ast.expr, values: Mapping[str, int]) -> int:
+    """Return the value of an expression; `values` has integers by source, such as `L['x'].size()[0]`.
+
+    Raises LookupError for unknown names and unsupported syntax.
+    """
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return int(node.value)
+    named = values.get(ast.unparse(node))
+    if named is not None:
+        return named
+    if isinstance(node, ast.BinOp):
+        return ARITHMETIC[type(node.op)](integer(node.left, values), integer(node.right, values))
+    if isinstance(node, ast.Compare):
+        sides = [integer(side, values) for side in (node.left, *node.comparators)]
+        return all(COMPARISONS[type(op)](*pair) for op, *pair in zip(node.ops, sides, sides[1:], strict=False))
+    if isinstance(node, ast.BoolOp):
+        parts = [integer(part, values) for part in node.values]
+        return any(parts) if isinstance(node.op, ast.Or) else all(parts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
+        inner = integer(node.operand, values)
+        return not inner if isinstance(node.op, ast.Not) else -inner
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min"):
+        return {"max": max, "min": min}[node.func.id](integer(argument, values) for argument in node.args)
+    raise LookupError(ast.dump(node)[:80])
 
 
 def _check(text: str, most_marks: int) -> None:

@@ -14,14 +14,13 @@ The bytes are those of the storage: the offset of the last element, plus one ele
 from __future__ import annotations
 
 import ast
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from core.base.syntax import NOT_READ, expression
+from core.base.syntax import NOT_READ, expression, integer
 from core.code.output_code import find_kernels
 from core.report import Buffer
 
@@ -43,13 +42,6 @@ BRANCH = re.compile(r"^\s+(?:if|while) ")
 # 32 TiB: no real tensor is larger, and sums must stay within the range of numbers in a table.
 LARGEST_BYTES = 2**45  #: an allocation in generated code
 BITS = re.compile(r"^[a-z]+(\d{1,3})")
-OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,22 +287,9 @@ class StorageSizes:
     def _tuple(self, text: str) -> list[int] | None:
         try:
             tree = expression(text)
-            return [_value(element, self._sizes) for element in tree.elts] if isinstance(tree, ast.Tuple) else None
+            return [integer(element, self._sizes) for element in tree.elts] if isinstance(tree, ast.Tuple) else None
         except (*NOT_READ, LookupError, ZeroDivisionError):
             return None
-
-
-def _value(node: ast.expr, sizes: Mapping[str, int]) -> int:
-    """Return the integer value of an expression with symbols; raises LookupError for anything else."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return node.value
-    if isinstance(node, ast.Name):
-        return sizes[node.id]
-    if isinstance(node, ast.BinOp):
-        return OPERATIONS[type(node.op)](_value(node.left, sizes), _value(node.right, sizes))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min"):
-        return {"max": max, "min": min}[node.func.id](_value(argument, sizes) for argument in node.args)
-    raise LookupError(ast.dump(node))
 
 
 def _bytes(shape: Sequence[int] | None, stride: Sequence[int] | None, dtype: str) -> int | None:

@@ -7,10 +7,8 @@ Marking these dimensions before the first call gives the same graph if the first
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -18,7 +16,7 @@ from typing import Literal, NamedTuple
 from core.analysis.dynamo.failures import is_called_inside
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.work import frame_of
-from core.base.syntax import NOT_READ, expression
+from core.base.syntax import NOT_READ, expression, integer
 from core.report import Compilation, Place, Recompile, Report, frame_id
 
 MISMATCH = re.compile(r"tensor '(.+?)' size mismatch at index (\d+)\. expected (\d+), actual (\d+)")
@@ -35,21 +33,6 @@ LISTED = re.compile(r"\b(size|stride)=\[([^\]]*)\]")
 # Number that a guard compares with a Python value: `L['n'] == 4`.
 NUMBER = re.compile(r"^(L\[.+\]) == (-?\d{1,18})$")
 OF_SHAPES = (".size()[", ".stride()[", ".storage_offset()")
-ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-COMPARISONS: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 
 
 class InputDimension(NamedTuple):
@@ -342,7 +325,7 @@ def shape_guards(compilation: Compilation) -> tuple[str, ...]:
 def holds(condition: str, values: Mapping[str, int]) -> bool | None:
     """Return True if a condition holds for known sizes; None if the sizes do not decide the condition."""
     try:
-        return bool(_value(expression(condition), values))
+        return bool(integer(expression(condition), values))
     except (*NOT_READ, LookupError, ZeroDivisionError, OverflowError):
         return None
 
@@ -359,24 +342,3 @@ def _guarded_tensors(compilation: Compilation) -> Iterator[tuple[str, dict[str, 
 
 def _numbers(listed: str) -> tuple[int | None, ...]:
     return tuple(int(size) if size.strip().isdecimal() else None for size in listed.split(",") if size.strip())
-
-
-def _value(node: ast.expr, values: Mapping[str, int]) -> int:
-    """Return the value of an expression; raises LookupError for unknown names and unsupported syntax."""
-    named = values.get(ast.unparse(node))
-    if named is not None:
-        return named
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return int(node.value)
-    if isinstance(node, ast.BinOp):
-        return ARITHMETIC[type(node.op)](_value(node.left, values), _value(node.right, values))
-    if isinstance(node, ast.Compare):
-        sides = [_value(side, values) for side in (node.left, *node.comparators)]
-        return all(COMPARISONS[type(op)](*pair) for op, *pair in zip(node.ops, sides, sides[1:], strict=False))
-    if isinstance(node, ast.BoolOp):
-        parts = [_value(part, values) for part in node.values]
-        return any(parts) if isinstance(node.op, ast.Or) else all(parts)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
-        inner = _value(node.operand, values)
-        return not inner if isinstance(node.op, ast.Not) else -inner
-    raise LookupError(ast.dump(node)[:80])
