@@ -31,6 +31,12 @@ LABEL_HEIGHT, DETAIL_HEIGHT, CHIPS_HEIGHT = 18.0, 15.0, 21.0
 CHIP_PADDING, CHIP_GAP = 5.0, 4.0
 FOLD_SIGN = 18.0
 MOST_FACTS, FACT_CHARS = 2, 8  #: with a unit, beside the number of launches
+# A group with at least this fraction of the ops is unfolded first.
+HEAVY = 0.75
+NEARLY_ALL = 0.9
+# Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
+PART = 0.1
+MOST_PARTS = 3  #: modules of a graph that are unfolded at first
 METRICS: Mapping[str, float] = {
     "labelChar": LABEL_PX_PER_CHAR,
     "smallChar": SMALL_PX_PER_CHAR,
@@ -355,6 +361,43 @@ def as_json(model: GraphModel) -> bytes:
 def digest(model: GraphModel, *more: object) -> str:
     """Return a short text that changes exactly when the graph or the additional values change."""
     return blake2b(msgspec.json.encode((model, more)), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def heaviest_groups(model: GraphModel) -> Iterator[int]:
+    """Yield the groups to open first, from the top down to the model's layers.
+
+    Descend while one module holds most of the ops. If a few modules share the ops, descend into each of these modules.
+    """
+    tops = [number for number, group in enumerate(model.groups) if group.parent == TOP]
+    ops = sum(model.groups[group].count for group in tops)
+    parts = [group for group in tops if PART * ops <= model.groups[group].count < HEAVY * ops]
+    if not 1 < len(parts) <= MOST_PARTS:
+        yield from _descend(model, TOP, ops)
+        return
+    for part in parts:
+        if model.groups[part].kind != "stack":
+            yield part
+            yield from _descend(model, part, model.groups[part].count)
+
+
+def _descend(model: GraphModel, group: int, ops: int) -> Iterator[int]:
+    """Yield the groups that hold most of the ops, from the outside.
+
+    Equal layers stay folded, unless they are nearly all that a drawing of launches has: then the first one is open.
+    """
+    launched = any(each.kind in HULLS for each in model.groups)
+    while True:
+        below = [~member for member in index_of(model).children[group] if member < 0]
+        heavy = [child for child in below if model.groups[child].count >= HEAVY * ops]
+        is_stack = bool(heavy) and model.groups[heavy[0]].kind == "stack"
+        fills = launched and is_stack and model.groups[heavy[0]].count >= NEARLY_ALL * ops
+        if not heavy or (is_stack and len(below) > 1 and not fills):
+            return
+        group = heavy[0]
+        yield group
+        if fills:
+            yield ~index_of(model).children[group][0]
+            return
 
 
 def as_dot(model: GraphModel) -> str:

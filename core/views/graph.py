@@ -23,6 +23,7 @@ from core.graph.levels import (
     between,
     digest,
     find,
+    heaviest_groups,
     level,
     levels_below,
     neighbourhood,
@@ -35,12 +36,6 @@ from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
 __all__ = ["GraphFrame", "GraphUnionView", "GraphView"]
 
-# A group with at least this fraction of the ops is unfolded first.
-HEAVY = 0.75
-NEARLY_ALL = 0.9
-# Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
-PART = 0.1
-MOST_PARTS = 3  #: modules of a graph that are unfolded at first
 MOST_NAMED = 3  #: nodes in the title of a subgraph
 MOST_OPENED_ITEMS = 400  #: items of a drawing when it opens
 
@@ -87,7 +82,9 @@ class GraphView:
         around the model's layers, with the kernel launches in them, up to `MOST_OPENED_ITEMS` items.
         """
         sides = [number for number, group in enumerate(self.model.groups) if group.kind == "direction"]
-        groups = range(len(self.model.groups)) if len(self.model.nodes) <= SMALL else sides or _heaviest(self.model)
+        groups = (
+            range(len(self.model.groups)) if len(self.model.nodes) <= SMALL else sides or heaviest_groups(self.model)
+        )
         children = index_of(self.model).children
         opened = [TOP]
         items = len(children[TOP])
@@ -178,43 +175,6 @@ class GraphView:
             return None
         is_cut = len(part.nodes) == MOST_NEAR
         return replace(self, model=part), f"{title}, the nearest {fmt.number(MOST_NEAR)} nodes" if is_cut else title
-
-
-def _heaviest(model: GraphModel) -> Iterator[int]:
-    """Yield the groups to open first, from the top down to the model's layers.
-
-    Descend while one module holds most of the ops. If a few modules share the ops, descend into each of these modules.
-    """
-    tops = [number for number, group in enumerate(model.groups) if group.parent == TOP]
-    ops = sum(model.groups[group].count for group in tops)
-    parts = [group for group in tops if PART * ops <= model.groups[group].count < HEAVY * ops]
-    if not 1 < len(parts) <= MOST_PARTS:
-        yield from _descend(model, TOP, ops)
-        return
-    for part in parts:
-        if model.groups[part].kind != "stack":
-            yield part
-            yield from _descend(model, part, model.groups[part].count)
-
-
-def _descend(model: GraphModel, group: int, ops: int) -> Iterator[int]:
-    """Yield the groups that hold most of the ops, from the outside.
-
-    Equal layers stay folded, unless they are nearly all that a drawing of launches has: then the first one is open.
-    """
-    launched = any(each.kind in HULLS for each in model.groups)
-    while True:
-        below = [~member for member in index_of(model).children[group] if member < 0]
-        heavy = [child for child in below if model.groups[child].count >= HEAVY * ops]
-        is_stack = bool(heavy) and model.groups[heavy[0]].kind == "stack"
-        fills = launched and is_stack and model.groups[heavy[0]].count >= NEARLY_ALL * ops
-        if not heavy or (is_stack and len(below) > 1 and not fills):
-            return
-        group = heavy[0]
-        yield group
-        if fills:
-            yield ~index_of(model).children[group][0]
-            return
 
 
 def _fact_words(fact: Fact) -> str:
