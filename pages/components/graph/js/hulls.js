@@ -26,6 +26,7 @@ export class Hulls {
   /** @param {Film} film */
   mark(film) {
     this.root.classList.toggle("unfused", film.fusing);
+    this.root.classList.toggle("eager-step", film.eager);
     this.root.classList.toggle("fused", film.joining && !film.fusing);
   }
 

@@ -128,10 +128,10 @@ function drawGroup(g, item, { w, h }, m) {
   const label = cutName(item.label, room - 18 - before, m.labelChar);
   make("text", { class: "label", x: m.padX + before, y: m.padY + 13 }, g, label);
   let y = m.padY + m.label;
-  // What launches do is hidden before they are there: then the calls of eager are in the place of it.
+  // What launches do is hidden before they are there; in eager's step, its calls are in the place of the ops.
   const line = (/** @type {string} */ text, /** @type {string} */ owner) =>
     make("text", { class: `detail ${owner}`, x: m.padX, y: y + 11 }, g, cutFacts(text, room, m.smallChar));
-  line(groupLine(item), "of-launch");
+  line(groupLine(item), isHull(item) ? "of-launch" : "of-steps");
   const eager = item.facts?.find(([name]) => name === "eager");
   if (eager) line(`eager: ${eager[1]}`, "of-eager");
   y += m.detail;
