@@ -5,11 +5,13 @@ import hashlib
 import os
 import re
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core import CompileboardError
@@ -22,7 +24,7 @@ from pages.gate.people import hide_secrets, the_people
 from pages.gate.rules import rules
 from pages.session import server
 from pages.session.previews import Previews, preview_routes, to_stranger
-from pages.session.uploads import upload_routes
+from pages.session.uploads import agent_route, upload_routes
 
 INDEX = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 INLINE_SCRIPTS = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", INDEX, re.DOTALL)
@@ -77,10 +79,19 @@ except CompileboardError as error:
 hide_secrets()
 read_theme_once()
 RULES = rules(PEOPLE.kind if PEOPLE is not None else None)
+AGENTS = agent_route(RULES.agents)
 app = st.App(
     "pages/app.py",
-    lifespan=greeting(RULES, begin=server.take_up_sweeps, announced=server.announced),
-    routes=[*graph_routes(BASE), *module_routes(BASE), *upload_routes(BASE), *preview_routes(BASE)],
+    lifespan=greeting(
+        RULES,
+        begin=server.take_up_sweeps,
+        announced=server.announced,
+        running=AGENTS.running if AGENTS else nullcontext,
+    ),
+    routes=[
+        *(*graph_routes(BASE), *module_routes(BASE), *upload_routes(BASE), *preview_routes(BASE)),
+        *([Route(RULES.agents, AGENTS)] if AGENTS else ()),
+    ],
     middleware=[
         *(Middleware(SecurityHeaders), Middleware(Ahead)),
         *(Middleware(Gate, rules=RULES, people=PEOPLE, preview=partial(to_stranger, BASE)),),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from core.base.machine import Environment
+    from core.commands.agents.server import AgentRoute
     from core.job import (
         CompileJob,
         CompileOptions,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from core.runs.index.entry import Usage
     from core.runs.limits import Limits, check_upload, limits_of
     from core.runs.people import Rate
-    from core.runs.progress import Progress, is_compiled, package_files, progress, step_words
+    from core.runs.progress import Progress, is_compiled, package_files, progress
     from core.runs.recordings import Recording, recordings
     from core.runs.runner import Runner
     from core.runs.status import Status
@@ -82,6 +83,7 @@ __all__ = [
     "SHIPPED_BACKENDS",
     "TARGETS",
     "AccessError",
+    "AgentRoute",
     "Assignment",
     "Axis",
     "Comparable",
@@ -153,7 +155,6 @@ __all__ = [
     "side_of_run",
     "speed",
     "start_reading",
-    "step_words",
     "to_json",
     "verdict",
 ]
@@ -167,6 +168,7 @@ _MODULES = {
     "analysis.verdict": "Summary Verdict verdict",
     "base.errors": "AccessError CompileboardError JobError ReportError StoreError TraceError WorkerError",
     "base.machine": "Environment",
+    "commands.agents.server": "AgentRoute",
     "job": (
         "CompileJob CompileOptions Conditions DynamicDim Model Packaging compile_options_as_text "
         "job_from_json job_to_json"
@@ -181,7 +183,7 @@ _MODULES = {
     "runs.index.entry": "Usage",
     "runs.limits": "Limits check_upload limits_of",
     "runs.people": "Rate",
-    "runs.progress": "Progress is_compiled package_files progress step_words",
+    "runs.progress": "Progress is_compiled package_files progress",
     "runs.recordings": "Recording recordings",
     "runs.runner": "Runner",
     "runs.status": "Status",

@@ -124,6 +124,16 @@ class Progress:
         return tuple(phase for phase in self.phases if phase.end_us is None)
 
     @property
+    def steps_in_words(self) -> tuple[str, ...]:
+        """The steps in plain words, newest last."""
+        return tuple(map(step_words, self.steps))
+
+    @property
+    def to_come_in_words(self) -> tuple[str, ...]:
+        """The remaining steps in plain words."""
+        return tuple(map(step_words, self.to_come))
+
+    @property
     def words(self) -> str:
         """Current step: torch's innermost open phase, otherwise the worker's step; empty before the start."""
         kinds = [PHASE_WORDS[kind] for phase in self.now if (kind := phase_class(phase.name)) in PHASE_WORDS]

@@ -58,8 +58,10 @@ PROMPTS = {
 }
 NO_BISECTION = "a bisection needs an ended run of the backend inductor that may run here, and that bisected nothing yet"
 NOT_AGAIN = "the run has no job that may run here again"
+TOO_MANY = "too many tool calls at once; wait until one ends"
 CRASHED = "the tool failed; the log of the server says why"
 FEW_CHARS = 6_000  # of an answer by default
+PROMPT_TITLES = {name: f"{text.partition('. ')[0]}." for name, text in PROMPTS.items()}
 LEAST_CHARS, MOST_CHARS = 1_000, 200_000  #: limit: characters of an answer to an agent
 MOST_FILE_CHARS = 400  #: the name of a file in a prompt
 MOST_OUTPUT_BYTES = 2_000  #: the end of the output of a run that failed without an error

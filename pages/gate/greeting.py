@@ -40,11 +40,12 @@ def greeting(
     rules: Rules,
     begin: Callable[[], object] = lambda: None,
     announced: Callable[[str], AbstractContextManager[object]] = nullcontext,
+    running: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     """Return a lifespan of the app that prints the addresses when the port is known.
 
-    The lifespan then calls `begin` in a thread. While the app runs, the context `announced(url)` is open, and
-    garbage is collected periodically.
+    The lifespan then calls `begin` in a thread. While the app runs, the contexts `announced(url)` and `running()` are
+    open, and garbage is collected periodically.
     """
 
     @asynccontextmanager
@@ -54,7 +55,7 @@ def greeting(
         print_once()
         threading.Thread(target=begin, daemon=True).start()
         with announced(url):
-            async with housekeeping():
+            async with housekeeping(), running():
                 yield
 
     return greet

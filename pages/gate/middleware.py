@@ -35,7 +35,7 @@ from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 
 from pages.gate.people import People
-from pages.gate.rules import Refusal, Rules, Visitor, VisitorRequest
+from pages.gate.rules import SAFE_METHODS, Refusal, Rules, Visitor, VisitorRequest
 
 # A header name that cannot be guessed, so that a request that bypasses the gate cannot claim to be the owner's.
 VISITOR = f"x-compileboard-visitor-{secrets.token_hex(8)}"
@@ -209,7 +209,7 @@ def read(scope: Scope) -> VisitorRequest:
         uid=uid_of(tuple(client), tuple(server)) if client and server and client[1] and server[1] else None,
         here=server[0] if server else "",
         forwarded=any(name in FORWARDED for name, _ in headers),
-        token=dict(_query(scope)).get(TOKEN, ""),
+        token=dict(_query(scope)).get(TOKEN, "") or _bearer(scope, headers),
         cookie=_cookie(_values(headers, b"cookie"), _cookie_name(scope)),
         name=_name(_cookie(_values(headers, b"cookie"), _name_cookie(scope))),
     )
@@ -276,6 +276,12 @@ def _cookies(scope: Scope) -> dict[str, str]:
 
 def _values(headers: Headers, name: bytes) -> tuple[str, ...]:
     return tuple(value.decode("latin-1") for found, value in headers if found == name)
+
+
+def _bearer(scope: Scope, headers: Headers) -> str:
+    """Return the token in an Authorization header of a program; empty for a safe method, as a page's."""
+    found = _values(headers, b"authorization") if scope.get("method", "GET") not in SAFE_METHODS else ()
+    return found[0].removeprefix("Bearer ") if len(found) == 1 and found[0].startswith("Bearer ") else ""
 
 
 def _query(scope: Scope) -> list[tuple[str, str]]:

@@ -123,7 +123,8 @@ class Rules:
     `hosts` are the allowed host names, `code` is True if it runs visitors' code, and `private` is True if it serves
     only its own machine. `owner` is the user id that it runs as, `base` its path prefix; a visitor with the `secret`
     counts as its owner. Where people sign in, `kind_of` returns a person's kind of visitor. `group` is the first
-    port of several processes behind one proxy, which know each other's cookies.
+    port of several processes behind one proxy, which know each other's cookies. `agents` is the path for coding agents,
+    empty if there is none.
     """
 
     hosts: tuple[str, ...]
@@ -134,13 +135,15 @@ class Rules:
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     kind_of: Callable[[str], Visitor] | None = None
     group: int | None = None
+    agents: str = ""
 
     def refusal(self, request: VisitorRequest) -> Refusal | None:
         """Return the reason for refusing a request; None if it may pass."""
         names = [name_of(host) for host in request.hosts]
         if len(names) != 1 or names[0] is None or not is_ours(names[0], self.hosts):
             return Refusal(400, HOST_UNKNOWN)
-        must_say = request.method not in SAFE_METHODS
+        # An agent names no origin. A browser always does in a request that is not safe.
+        must_say = request.method not in SAFE_METHODS and request.path != (self.agents or None)
         same = [same_origin(origin, request.scheme, request.hosts[0]) for origin in request.origins]
         if not all(same) or len(same) > 1 or (must_say and not same):
             return Refusal(403, ORIGIN_FOREIGN)
@@ -223,7 +226,9 @@ def rules(kind_of: Callable[[str], Visitor] | None = None) -> Rules:
     private = is_private(st.get_option("server.address"), hosts)
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
     owner = os.getuid() if hasattr(os, "getuid") else NOBODY
-    own = Rules(hosts, code_allowed(), private, owner, f"/{base}" if base else "", kind_of=kind_of)
+    start = f"/{base}" if base else ""
+    agents = f"{start}/mcp" if os.environ.get("COMPILEBOARD_MCP") == "1" else ""
+    own = Rules(hosts, code_allowed(), private, owner, start, kind_of=kind_of, agents=agents)
     # Runs inherit the environment, and must not know the secret.
     group = GROUP.fullmatch(os.environ.pop("COMPILEBOARD_GROUP", ""))
     return replace(own, group=int(group[1]), secret=group[2]) if group else own

@@ -67,6 +67,13 @@ def submit(job: CompileJob) -> Run:
     return server.runner().submit(job, visitor.name)
 
 
+@logged
+def run_for_agent(job: CompileJob, visitor: Who) -> Run:
+    """Queue a job of a visitor's agent, which is permitted; raises CompileboardError."""
+    visitor.require_change()
+    return server.the_runner().admit(job, visitor.name)
+
+
 def try_fixes(run: Run, together: bool = False) -> None:
     """Try the fixes of a run, or apply all together, and show a refusal, as a button's callback."""
     attempt(lambda: _try_fixes(run, together), toasted)

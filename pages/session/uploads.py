@@ -1,5 +1,6 @@
-"""Upload of logs directly to disk, within the limits of the server's owner, without partial files.
+"""Requests of visitors' programs: uploads of logs directly to disk, and calls of their coding agents.
 
+An upload is within the limits of the server's owner, and leaves no partial files.
 Streamlit's own upload would keep the file in memory as long as the session exists.
 """
 
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -23,6 +24,9 @@ from core import AccessError, CompileboardError, Runner, check_upload
 from pages.gate.middleware import VISITOR
 from pages.gate.visitor import Who, told
 from pages.session import actions, server
+
+if TYPE_CHECKING:
+    from core import AgentRoute
 
 # Simultaneous uploads of one visitor, and of all guests. The owner's count separately, so that guests can't block them.
 MOST_AT_ONCE = 4  #: limit: simultaneous uploads of one visitor
@@ -37,6 +41,16 @@ WRITTEN_AT_ONCE = 1 << 20
 TOO_SLOW = "The upload was too slow and was stopped; nothing was stored."
 BUSY = "Too many uploads at the moment; try again soon."
 DISK_FULL = "The disk of this server is full; the log was not stored."
+
+
+def agent_route(path: str) -> AgentRoute | None:
+    """Return the app for agents at a path; None for an empty path, where the owner did not switch it on."""
+    if not path:
+        return None
+    # Not for a server without agents: it would import what their commands need.
+    from core import AgentRoute
+
+    return AgentRoute(server.the_runner, lambda request: told(request.headers.getlist(VISITOR)), actions.run_for_agent)
 
 
 def upload_routes(base: str = "") -> list[Route]:

@@ -25,15 +25,27 @@ import msgspec
 
 from core.base.errors import CompileboardError, SettingError
 from core.base.files import one_line
-from core.commands.agents.session import RESOURCES, AgentSession, OwnRunner, ToolCall, resource
+from core.commands.agents.session import (
+    RESOURCES,
+    AgentSession,
+    AgentVisitor,
+    OwnRunner,
+    ToolCall,
+    resource,
+    session_of_visitor,
+)
 from core.commands.agents.tools import TOOLS, AgentTool
 from core.commands.main import own_version
 from core.commands.output import CANCELLED, OK, add_engine_option
-from core.runs.store import Store
+from core.job import CompileJob
+from core.runs.runner import Runner
+from core.runs.store import Run, Store
 from core.views.agents import (
     CRASHED,
     INSTRUCTIONS,
+    PROMPT_TITLES,
     PROMPTS,
+    TOO_MANY,
     no_directory_words,
     prompt,
     unknown_words,
@@ -46,7 +58,8 @@ if TYPE_CHECKING:
 
 MISSING = "mcp is not installed: `make extra EXTRA=mcp`, or pip install 'compileboard[mcp]'"
 NAME = "compileboard"
-MOST_CALLS = 8  #: limit: simultaneous tool calls of agents
+MOST_CALLS = 16  #: limit: simultaneous tool calls of one visitor's agents
+MOST_CALLS_OF_ALL = 64  #: limit: simultaneous tool calls of all agents of a server
 MOST_REQUEST_BYTES = 1_000_000  #: limit: a request of an agent over HTTP
 MOST_PROGRESS_CHARS = 200  #: a progress message
 END_S, POLL_S = 10.0, 0.05  # until calls of a client that is gone have ended
@@ -95,10 +108,13 @@ class Agents:
     """A server of the protocol: tools, prompts and resources; `session_of` returns a request's session."""
 
     def __init__(self, session_of: SessionOf, tools: tuple[AgentTool, ...] = TOOLS) -> None:
+        from anyio import CapacityLimiter
         from mcp.server.lowlevel import Server
 
+        # Threads of its own: calls that wait for a run leave a server's other threads free.
+        self._threads = CapacityLimiter(MOST_CALLS_OF_ALL)
         self._session_of, self._tools = session_of, {tool.name: tool for tool in tools}
-        self._calls: set[threading.Event] = set()
+        self._calls: dict[threading.Event, str] = {}
         self.server: Server[Any] = Server(
             NAME,
             version=own_version(),
@@ -143,11 +159,13 @@ class Agents:
                 from_thread.run(context.session.report_progress, next(numbers), None, message)
 
         call = ToolCall(self._session_of(context), report, stop)
-        self._calls.add(stop)
+        going = [*self._calls.values()]
+        if going.count(call.session.by) >= MOST_CALLS or len(going) >= MOST_CALLS_OF_ALL:
+            return _failure(TOO_MANY)
+        self._calls[stop] = call.session.by
+        work = partial(self._answer, call, params.name, params.arguments or {})
         try:
-            return await to_thread.run_sync(
-                partial(self._answer, call, params.name, params.arguments or {}), abandon_on_cancel=True
-            )
+            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
         except get_cancelled_exc_class():
             stop.set()
             raise
@@ -165,15 +183,13 @@ class Agents:
             traceback.print_exc(file=sys.stderr)
             return _failure(CRASHED)
         finally:
-            self._calls.discard(call.stop)
+            self._calls.pop(call.stop, None)
 
     async def _list_prompts(self, *_: Any) -> types.ListPromptsResult:
         import mcp_types as types
 
         file = types.PromptArgument(name="file", description="the model's file", required=False)
-        listed = [
-            types.Prompt(name=name, description=_first_sentence(PROMPTS[name]), arguments=[file]) for name in PROMPTS
-        ]
+        listed = [types.Prompt(name=name, description=text, arguments=[file]) for name, text in PROMPT_TITLES.items()]
         return types.ListPromptsResult(prompts=listed)
 
     async def _get_prompt(self, _: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -210,17 +226,27 @@ class Agents:
 class AgentRoute:
     """The tools over streamable HTTP, as an ASGI app without sessions of its own.
 
-    `session_of` returns the session of a request. Tools that name files of this machine are not offered.
+    `visitor_of` returns the visitor of a request, and `admit` queues a permitted job for a visitor. Tools for the
+    owner's machine alone are not offered. Raises SettingError without the SDK.
     """
 
-    def __init__(self, session_of: SessionOf) -> None:
+    def __init__(
+        self,
+        runner: Callable[[], Runner],
+        visitor_of: Callable[[Any], AgentVisitor],
+        admit: Callable[[CompileJob, Any], Run],
+    ) -> None:
         if find_spec("mcp") is None:
             raise SettingError(MISSING)
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        self._agents = Agents(
-            lambda context: session_of(context.request), tuple(tool for tool in TOOLS if not tool.paths)
-        )
+        offered = tuple(tool for tool in TOOLS if not tool.is_local)
+
+        def session_of(context: Any) -> AgentSession:
+            visitor = visitor_of(context.request)
+            return session_of_visitor(runner(), visitor, lambda job: admit(job, visitor))
+
+        self._agents = Agents(session_of, offered)
         self._manager = StreamableHTTPSessionManager(
             app=self._agents.server, stateless=True, max_request_body_size=MOST_REQUEST_BYTES
         )
@@ -253,18 +279,16 @@ def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return {name: value for name, value in schema.items() if name not in ("title", "description")}
 
 
-def _result(text: str, data: dict[str, Any] | None) -> types.CallToolResult:
+def _result(text: str, data: dict[str, Any] | None, is_error: bool = False) -> types.CallToolResult:
     import mcp_types as types
 
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=data)
+    content = [types.TextContent(type="text", text=text)]
+    return types.CallToolResult(content=content, structured_content=data, is_error=is_error)
 
 
 def _failure(message: str) -> types.CallToolResult:
     """Return an error as a result, its message as a JSON string."""
-    import mcp_types as types
-
-    text = msgspec.json.encode({"error": visible(message)}).decode()
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+    return _result(msgspec.json.encode({"error": visible(message)}).decode(), None, is_error=True)
 
 
 def _refusal(message: str) -> Exception:
@@ -273,7 +297,3 @@ def _refusal(message: str) -> Exception:
 
     refusal: Exception = MCPError(code=types.INVALID_PARAMS, message=visible(message))
     return refusal
-
-
-def _first_sentence(text: str) -> str:
-    return f"{text.partition('. ')[0]}."

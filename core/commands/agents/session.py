@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from core.base.errors import AccessError, CompileboardError, JobError, StoreError
 from core.job import CompileJob, Model, job_with, model_of
@@ -36,7 +36,8 @@ class AgentSession:
 
     `runner` and `sweeps` are made at their first use. `by` is the name of the runs' author, empty for the owner.
     `roots` are the directories whose files may be read; without `runs_code`, only samples run. `require_change` raises
-    AccessError for an agent that may start no runs, and `sees` returns False for a run that it may not open.
+    AccessError for an agent that may start no runs. `sees` returns False for a run that it may not open, and `lists`
+    for a run that it may not list. `admit` queues a permitted job; by default the runner does.
     """
 
     store: Store
@@ -47,6 +48,8 @@ class AgentSession:
     runs_code: bool = True
     require_change: Callable[[], None] = lambda: None
     sees: Callable[[Run], bool] = lambda run: True
+    lists: Callable[[Run], bool] = lambda run: True
+    admit: Callable[[CompileJob], Run] | None = None
 
     def run(self, run_id: str) -> Run:
         """Return a stored run that the agent may open; raises StoreError for any other."""
@@ -99,6 +102,42 @@ class AgentSession:
         return RunAnswers(run)
 
 
+class AgentVisitor(Protocol):
+    """A visitor of the dashboard, as the gate names it; `by` is the name of a run's author."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the visitor's runs are stored."""
+
+    @property
+    def runs_code(self) -> bool:
+        """True if the visitor may run code."""
+
+    def require_change(self) -> None:
+        """Raise AccessError for a visitor who may start no runs."""
+
+    def may_open(self, run: Run, by: str) -> bool:
+        """Return True if the visitor may open a run."""
+
+    def sees(self, run: Run, by: str) -> bool:
+        """Return True if a run is listed for the visitor."""
+
+
+def session_of_visitor(runner: Runner, visitor: AgentVisitor, admit: Callable[[CompileJob], Run]) -> AgentSession:
+    """Return the session of a visitor of a server, who names no files and starts no sweeps."""
+    return AgentSession(
+        runner.store,
+        lambda: runner,
+        lambda: SweepRunner(runner),
+        by=visitor.name,
+        runs_code=visitor.runs_code,
+        require_change=visitor.require_change,
+        sees=lambda run: visitor.may_open(run, run.status().by),
+        lists=lambda run: visitor.sees(run, run.status().by),
+        admit=admit,
+    )
+
+
 @dataclass(frozen=True)
 class ToolCall:
     """A call of a tool: its session, where progress goes, and a request to stop."""
@@ -113,8 +152,8 @@ class ToolCall:
 
     def executed(self, job: CompileJob) -> RunAnswers:
         """Run a job to its end, and return the answers about its run; a stopped call cancels it."""
-        runner = self.session.runner()
-        run = runner.admit(self.session.permitted(job), self.session.by)
+        runner, permitted = self.session.runner(), self.session.permitted(job)
+        run = self.session.admit(permitted) if self.session.admit else runner.admit(permitted, self.session.by)
         steps, growing = 0, None
         while True:
             live, log = run.status().live, run.log_path()

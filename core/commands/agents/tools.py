@@ -89,7 +89,7 @@ def open_log(call: ToolCall, path: Text) -> AgentAnswer:
 def list_runs(call: ToolCall, search: Text = "", first: First = 0) -> AgentAnswer:
     """List stored runs that a search such as `model:gpt2 is:failed` matches, newest first."""
     view = RunLists(RunIndex(call.session.store)).every(search, MOST_LISTED)
-    listed = [run.data for run in view.runs if call.session.sees(run.run)]
+    listed = [run.data for run in view.runs if call.session.lists(run.run)]
     return AgentAnswer({"problems": view.problems} if view.problems else {}, "runs", listed, first)
 
 
@@ -247,15 +247,15 @@ def _lines(facts: Mapping[str, Any], lines: Iterable[str], first: int = 0) -> Ag
 class AgentTool:
     """A tool: its name and function, and what a client should know before it calls it.
 
-    A tool `runs` a user's code, or `writes` to the store; any other tool only reads. A tool of `paths` needs
-    directories.
+    A tool `runs` a user's code, or `writes` to the store; any other tool only reads. A server offers no tool that
+    `is_local` to its visitors.
     """
 
     name: str
     function: Callable[..., AgentAnswer]
     runs: bool = False
     writes: bool = False
-    paths: bool = False
+    is_local: bool = False
 
     @property
     def description(self) -> str:
@@ -283,7 +283,7 @@ class AgentTool:
 
 TOOLS = (
     AgentTool("compile", compile_model, runs=True),
-    AgentTool("open_log", open_log, writes=True, paths=True),
+    AgentTool("open_log", open_log, writes=True, is_local=True),
     AgentTool("runs", list_runs),
     AgentTool("verdict", verdict),
     AgentTool("findings", findings),
@@ -293,7 +293,7 @@ TOOLS = (
     AgentTool("fixes", fixes),
     AgentTool("try_fix", try_fix, runs=True),
     AgentTool("compare", compare),
-    AgentTool("tune", tune, runs=True),
+    AgentTool("tune", tune, runs=True, is_local=True),
     AgentTool("check", check),
     AgentTool("bisect", bisect, runs=True),
     AgentTool("issue", issue),

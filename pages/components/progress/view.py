@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from core import Progress, step_words
+from core import Progress
 from pages.components.exchange import component, message
 from pages.look.palette import PHASES
 
@@ -45,8 +45,8 @@ class ProgressData(msgspec.Struct, frozen=True):
 def progress_view(progress: Progress, *, key: str, live: bool) -> None:
     """Draw the timeline of a run so far; phases that are still open extend to the timeline's end."""
     data = ProgressData(
-        steps=tuple(map(step_words, progress.steps[-MOST_STEPS:])),
-        to_come=tuple(map(step_words, progress.to_come[:MOST_STEPS])),
+        steps=progress.steps_in_words[-MOST_STEPS:],
+        to_come=progress.to_come_in_words[:MOST_STEPS],
         live=live,
         spans=_spans(progress),
         length_s=progress.length_s,

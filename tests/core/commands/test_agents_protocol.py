@@ -13,17 +13,21 @@ from typing import Any
 
 import pytest
 
+from core import Runner, Store, SweepRunner
+from core.commands.agents.server import MOST_CALLS, Agents
+from core.commands.agents.session import AgentSession
 from core.commands.agents.tools import TOOLS
 from core.views.agents import PROMPTS
 from core.views.markdown import CONTROL
 from tests.record_outputs import recorded_home, run_id
-from tests.support.homes import add_run, hostile_log
+from tests.support.engines import PromptEngine
+from tests.support.homes import add_run, hostile_log, record
 from tests.support.places import ROOT
 
 pytest.importorskip("mcp", reason="make setup")
 
 MOST_LIST_CHARS = 16_000
-STARTS_S = 2.0
+STARTS_S, WAIT_S = 2.0, 60.0
 COMMAND = [sys.executable, "-m", "core", "mcp"]
 
 
@@ -215,3 +219,72 @@ def test_without_the_sdk_the_command_says_how_to_install_it(home: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, "pip install 'compileboard[mcp]'" in done.stderr) == (2, True)
+
+
+def in_process(home: Path, work: Callable[[Any, PromptEngine], Coroutine[Any, Any, Any]]) -> Any:
+    """Run a coroutine with a client of a server whose runs a fake executes."""
+
+    async def run() -> Any:
+        from mcp import Client
+
+        engine = PromptEngine(hold_after=0)
+        runner = Runner(Store(home), engine)
+        session = AgentSession(runner.store, lambda: runner, lambda: SweepRunner(runner), (home,))
+        async with asyncio.timeout(WAIT_S), Client(Agents(lambda _: session).server) as connected:
+            return await work(connected, engine)
+
+    return run_async(run)
+
+
+def test_a_cancelled_call_cancels_its_run(home: Path) -> None:
+    async def work(connected: Any, engine: PromptEngine) -> None:
+        call = asyncio.create_task(connected.call_tool("compile", {"sample": "mlp"}))
+        while not engine.started:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        while engine.started[0].status().state != "cancelled":
+            await asyncio.sleep(0.01)
+
+    in_process(home, work)
+
+
+def test_a_call_reports_the_steps_of_its_run(home: Path) -> None:
+    messages: list[str] = []
+
+    async def progress(_: float, __: float | None, message: str | None) -> None:
+        messages.append(message or "")
+
+    async def work(connected: Any, engine: PromptEngine) -> Any:
+        arguments = {"sample": "mlp"}
+        call = asyncio.create_task(connected.call_tool("compile", arguments, progress_callback=progress))
+        while not engine.started:
+            await asyncio.sleep(0.01)
+        run = engine.started[0]
+        run.trace_dir.mkdir(exist_ok=True)
+        step = record("compileboard_step", {"schema": 1, "name": "call 0\u202e"})
+        (run.trace_dir / "trace.log").write_bytes(step * 2)
+        while not messages:
+            await asyncio.sleep(0.05)
+        engine.end(run)
+        return await call
+
+    result = in_process(home, work)
+    assert {*messages} == {"call 0"}
+    assert json.loads(result.content[0].text)["state"] == "done"
+
+
+def test_more_calls_at_once_than_allowed_are_refused(home: Path) -> None:
+    async def work(connected: Any, engine: PromptEngine) -> None:
+        calls = [asyncio.create_task(connected.call_tool("compile", {"sample": "mlp"})) for _ in range(MOST_CALLS)]
+        while not engine.started:
+            await asyncio.sleep(0.01)
+        refused = await connected.call_tool("runs", {})
+        assert "too many tool calls" in refused.content[0].text
+        for call in calls:
+            call.cancel()
+        while (await connected.call_tool("runs", {})).is_error or any(
+            status.live for _, status in Store(home).list() if status.title == "mlp"
+        ):
+            await asyncio.sleep(0.1)
+
+    in_process(home, work)

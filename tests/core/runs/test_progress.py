@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, DynamicDim, GrowingReport, Model, Packaging, Progress, is_compiled, progress, step_words
+from core import CompileJob, DynamicDim, GrowingReport, Model, Packaging, Progress, is_compiled, progress
 from core.report import Phase
-from core.runs.progress import TimelinePhase
+from core.runs.progress import TimelinePhase, step_words
 from tests.support.homes import line, record
 
 JOB = CompileJob(Model("sample", "mlp"))
