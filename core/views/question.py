@@ -20,6 +20,7 @@ from core.graph.model import Group, launch_title
 from core.report import Compilation, Direction, FxGraph, FxNode, Place, Report
 from core.views.blocks import Column, Heading, PageBlock, Table, Title, paragraph, spans
 from core.views.fusion import FusionView, fusion_schedules
+from core.views.kernels.kernel import TEMPLATES
 from core.views.kernels.ledger import LEDGER, KernelsView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from core.views.overview import OverviewView
@@ -32,10 +33,10 @@ MOST_AROUND = 6  #: launches around a kernel that an answer explains
 ALONE = "- Nothing around it could be fused: no launch writes its inputs or reads its results, and none was refused."
 LINE = re.compile(r"(?:\blines?\W*|\.py:|\bat\s+|\bL)(\d+)\b", re.IGNORECASE)
 FILE, FILE_LINE = re.compile(r"[\w./-]+\.py\b"), re.compile(r"[\w./-]+\.py:\d+")
+LIBRARY_MATMUL = re.compile(r"\(\w*mm\) is an extern")
 NEGATION = re.compile(r"\b[a-z]+n['’]t\b", re.IGNORECASE)
 WORD = re.compile(r"[^\s\"'`?,;()\[\]]+")
-# A word that may be no name, if no name is similar.
-PLAIN, SIMILAR = re.compile(r"[A-Za-z]+"), 0.75
+PLAIN, SIMILAR = re.compile(r"[A-Za-z]+"), 0.75  # A plain word is a name if a known one is so similar.
 DIRECTIONS = get_args(Direction)
 FILLER = re.compile(
     "an?|and|are|at|between|by|can|compiled?|did|do|does|dynamo|for|frame|from|function|graphs?|in|into|inductor|is|its?|"
@@ -44,8 +45,7 @@ FILLER = re.compile(
     re.IGNORECASE,
 )
 Made = TypeVar("Made")
-# A scheduled graph, and a node after fusion of it.
-NodePlace = tuple[FusionView, str]
+NodePlace = tuple[FusionView, str]  # A scheduled graph, and a node after fusion of it.
 
 
 class UnknownNameError(CompileboardError):
@@ -211,7 +211,6 @@ class OpRow(NamedTuple):
     graph: str
 
 
-# Columns of the kernel ledger and of nodes that an answer has.
 _COSTS = ("kernel", "time", "share", "of roofline", "excess time", "traffic", "calls", "generated name")
 COSTS = tuple(column for column in LEDGER if column.name in _COSTS)
 OPS: tuple[Column[OpRow], ...] = (
@@ -239,7 +238,8 @@ def pair_blocks(what: str, left: list[NodePlace], right: list[NodePlace]) -> Ite
     yield Title(spans(f"{what} are {'not ' * (refusal is not None)}fused, in {_graph_words(view)}"))
     yield from paragraph("\n".join(f"- {plain(view.node_titles[name])}" for name in dict.fromkeys((first, second))))
     if refusal is not None:
-        yield from paragraph("\n".join(f"- {line}" for line in _reasons(view, first, second)))
+        templates = [TEMPLATES] if LIBRARY_MATMUL.search(refusal.because) else []
+        yield from paragraph("\n".join(f"- {line}" for line in (*_reasons(view, first, second), *templates)))
         yield from paragraph(refusal.shared if refusal.recorded else "", "quiet")
 
 

@@ -186,6 +186,13 @@ def test_a_module_or_an_op_names_its_launches() -> None:
     assert "extern kernel" in lines[3]
 
 
+def test_a_matmul_of_a_library_comes_with_what_can_fuse_into_it() -> None:
+    assert text("transformer_block", "why not fuse gelu with addmm_2").splitlines()[-2:] == [
+        "- op13 (addmm) is an extern kernel: nothing can be fused into a library call.",
+        "- Templates, such as those of `max-autotune`, can fuse the ops after a matmul.",
+    ]
+
+
 def test_fused_nodes_and_nodes_of_two_graphs_are_recognised() -> None:
     assert text("transformer_block", "not fuse erf mul_6").splitlines() == [
         "`erf` and `mul_6` are fused, in [0/0] inference 0",
