@@ -486,9 +486,11 @@ class _Drawing:
                 yield Link(self._number[origin], number, self._buffer(buffer), size)
         if self._is_layout_copy(member):
             written = {buffer for buffer, _ in node.writes}
+            # The memory that is filled is also that of the result, which others read later.
+            filled = self._home[name] if name in self._launches[place].fills else None
             for reader_place, reader in self._readers_of(written):
                 target = self._number[reader_place, self._reads.last_op(self._launches[reader_place], reader)]
-                if target != number:
+                if target != number and filled in (None, reader_place):
                     size = sum(size for buffer, size in reader.reads if buffer in written)
                     yield Link(number, target, self._buffer(min(written)), size)
 

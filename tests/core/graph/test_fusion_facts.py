@@ -88,6 +88,11 @@ def test_a_kernel_that_only_fills_memory_is_not_named_after_the_ops_that_read_it
     labels = [node.label for node in network.model.nodes[zeros.first : zeros.last]]
     assert labels == ["full", "fill for index_put"]
     assert facts(network.model)[zeros.id]["eager"] == "1 call: zeros"
+    nodes = network.model.nodes
+    read = [
+        (nodes[edge.target].label, edge.bytes) for edge in network.model.edges if "fill" in nodes[edge.source].label
+    ]
+    assert read == [("index_put", 50 * 16 * 4)] * 3
 
 
 def test_an_op_without_a_kernel_says_who_writes_its_memory(network: Case) -> None:
