@@ -108,13 +108,19 @@ def limits_of(environment: Mapping[str, str], code_allowed: bool) -> Limits:
 
 
 def _number(variable: str, unit: int, text: str) -> int | float:
+    number = positive_number(variable, text)
+    return number if variable.endswith("_S") else max(1, int(number * unit))
+
+
+def positive_number(variable: str, text: str, below: float = math.inf) -> float:
+    """Return the number in a variable's text; raises SettingError unless it is above 0 and below a bound."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 < number < math.inf:
+    if not 0 < number < below:
         raise SettingError(f"{variable} is `{text[:60]}`, and must be a number above 0")
-    return number if variable.endswith("_S") else max(1, int(number * unit))
+    return number
 
 
 def check_job(limits: Limits, job: CompileJob) -> None:

@@ -31,6 +31,7 @@ from core.job import GIB
 from core.runs.index.database import RunIndex
 from core.runs.index.entry import IndexedRun, read_entry
 from core.runs.index.query import RunQuery
+from core.runs.limits import positive_number
 from core.runs.people import audited
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, moved_of
 from core.runs.store import ARCHIVED, Run
@@ -87,15 +88,7 @@ def rules_of(environment: Mapping[str, str]) -> RetentionRules:
 
 
 def _number(name: str, text: str) -> float | None:
-    if not text.strip():
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < 1e9:
-        raise SettingError(f"{name} is `{text[:60]}`, and must be a number above 0")
-    return number
+    return positive_number(name, text, 1e9) if text.strip() else None
 
 
 def due(index: RunIndex, rules: RetentionRules, *, moves: bool, now_s: float | None = None) -> Due:
