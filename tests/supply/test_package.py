@@ -228,27 +228,22 @@ def fetched(url: str) -> str:
 EXAMPLES = ROOT / "docs" / "examples"
 
 
-# Each example by itself, one after another; torch is imported once, and what one has compiled is forgotten.
-ALL_EXAMPLES = """
-import runpy, sys, pytest, torch
+# The readers one after another; torch is imported once, and what one has compiled is forgotten.
+READERS = """
+import runpy, torch
 for side in ("after", "before"):
     torch.compiler.reset()
     print(f"reads: {side}")
     runpy.run_path(f"{side}/recompile_reader.py", run_name="__main__")
-print("tests:", flush=True)
-tests = [f"{side}/test_compile.py" for side in ("before", "after")]
-sys.exit(pytest.main(["-v", "-p", "no:cacheprovider", "--strict-markers", "--import-mode=importlib", *tests]))
 """
+TESTS = ("-m", "pytest", "-v", "-p", "no:cacheprovider", "--strict-markers", "--import-mode=importlib")
 
 
-@pytest.fixture(scope="module")
-def examples(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the readers of both sides and all tests print."""
-    folder = tmp_path_factory.mktemp("examples")
-    shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
-    printed = installed.output(installed.python("-c", ALL_EXAMPLES), folder / "home", folder)
-    _, after, before, tests = re.split(r"^(?:reads: \w+|tests:)$", printed, flags=re.MULTILINE)
-    return {"after": after, "before": before, "tests": tests}
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """The examples, where they may write."""
+    shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 def size(name: str) -> int:
@@ -272,9 +267,11 @@ def test_examples_are_shorter_and_their_sizes_are_those_of_the_document() -> Non
 
 @pytest.mark.long
 @pytest.mark.torch
-def test_examples_of_tests_pass_where_the_package_is_installed(examples: dict[str, str]) -> None:
+def test_examples_of_tests_pass_where_the_package_is_installed(installed: Installed, examples: Path) -> None:
     """By the plugin's entry point."""
-    ended = dict(re.findall(r"^(\S+) (PASSED|SKIPPED)", examples["tests"], re.MULTILINE))
+    tests = installed.python(*TESTS, "before/test_compile.py", "after/test_compile.py")
+    printed = installed.output(tests, examples / "home", examples)
+    ended = dict(re.findall(r"^(\S+) (PASSED|SKIPPED)", printed, re.MULTILINE))
     names = ("test_no_recompile_over_resolutions", "test_no_graph_break", "test_memory")
     assert set(ended) == {f"{side}/test_compile.py::{name}" for side in ("before", "after") for name in names}
     # By hand, bytes can be counted on a GPU alone.
@@ -282,10 +279,13 @@ def test_examples_of_tests_pass_where_the_package_is_installed(examples: dict[st
 
 
 @pytest.mark.torch
-def test_an_example_names_each_recompile_as_the_reader_did_by_hand(examples: dict[str, str]) -> None:
+def test_an_example_names_each_recompile_as_the_reader_did_by_hand(installed: Installed, examples: Path) -> None:
+    printed = installed.output(installed.python("-c", READERS), examples / "home", examples)
+    _, *sides = re.split(r"^reads: \w+$", printed, flags=re.MULTILINE)
     reason = "tensor 'image' size mismatch at index 2. expected {}, actual {}"
-    for side in ("after", "before"):
-        found = re.findall(r"^(step=\d): .*denoiser.py:\d+.*(tensor 'image'.*)$", examples[side], re.MULTILINE)
+    assert len(sides) == 2
+    for side in sides:
+        found = re.findall(r"^(step=\d): .*denoiser.py:\d+.*(tensor 'image'.*)$", side, re.MULTILINE)
         assert found == [("step=1", reason.format(80, 96)), ("step=2", reason.format(96, 112))]
 
 
