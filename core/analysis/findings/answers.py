@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from core.analysis.backend import backend_problems, problem_words
-from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
+from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
 from core.analysis.numerics import bisection_words, cure_words
 from core.analysis.repairs.source import Proposal, with_options
 from core.analysis.results import difference_words, results_words
@@ -27,6 +27,8 @@ DIRECTIONS = ("aot_joint_graph", "aot_forward_graph", "aot_backward_graph")
 SEEDED_OP, SEED_OPS = "inductor_random", ("inductor_seeds", "inductor_seed")
 # They draw nothing: `inductor_random` draws with their numbers.
 NO_DRAWS = (*SEED_OPS, "inductor_lookup_seed")
+# Dropout by torch's function, which drops unless told that the model is in evaluation.
+ALWAYS_DROPS = re.compile(r"\b(?:F|functional)\.dropout\((?![^\n]*\btraining\b)")
 KEEP_DRAWS = (
     "Leave `torch._functorch.config.activation_memory_budget` at 1, so that autograd saves what was drawn; with "
     "`torch.utils.checkpoint`, leave `preserve_rng_state` at True."
@@ -273,6 +275,8 @@ def random_numbers(facts: RunFacts) -> Iterator[Finding]:
     if advised is None:
         return
     advice, proposal = advised
+    if ".eval()" in facts.source and ALWAYS_DROPS.search(facts.source):
+        advice = f"{case('dropout in evaluation')} {advice}"
     yield Finding(
         rule="random numbers",
         title=f"{count(len(drawn), 'result')} cannot be compared with eager.",

@@ -27,7 +27,7 @@ from core.analysis.findings.break_advice import (
 from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, known_causes
 from core.analysis.repairs.offers import line_of
 from core.analysis.repairs.source import CodeFix, Proposal, read_code
-from core.report import Compilation, GraphBreak
+from core.report import Compilation, EntryPoint, GraphBreak
 
 HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)
 EXPLANATION = re.compile(r"^\s*Explanation: (.+)$", re.MULTILINE)
@@ -125,9 +125,7 @@ def not_called(facts: RunFacts) -> Iterator[Finding]:
     for entry, calls in zip(script.entries, script.calls, strict=False):
         if not calls:
             at = f" at `{entry.place.short}`" if entry.place.file else ""
-            lines = facts.source.split("\n") if entry.place.file == facts.path else []
-            line = "".join(lines[entry.place.line - 1 : entry.place.line])
-            advice = case("not called in place" if IN_PLACE.search(line) else "not called")
+            advice = case("not called in place" if IN_PLACE.search(_line_of(facts, entry)) else "not called")
             yield Finding(
                 rule="not called",
                 title=case("not called", "title", name=entry.name, at=at),
@@ -138,15 +136,24 @@ def not_called(facts: RunFacts) -> Iterator[Finding]:
             )
 
 
+def _line_of(facts: RunFacts, entry: EntryPoint) -> str:
+    """Return the line of the file that compiles a callable; empty for another file."""
+    lines = facts.source.split("\n") if entry.place.file == facts.path else []
+    return "".join(lines[entry.place.line - 1 : entry.place.line])
+
+
 def nothing_compiled(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for a whole script in which a setting kept `torch.compile` from compiling anything."""
     script = facts.report.script
     if script is None or script.exit_code or facts.report.compilations or not all(script.calls):
         return
-    stances = " ".join(call.stance for call in facts.report.calls)
+    texts = {
+        "stance": " ".join(call.stance for call in facts.report.calls),
+        "line": "\n".join(_line_of(facts, entry) for entry in script.entries),
+        "source": facts.source,
+    }
     for row in book()["uncompiled"]:
-        of, text = ("stance", stances) if "stance" in row else ("source", facts.source)
-        if re.search(row[of], text):
+        if any(name in row and re.search(row[name], text) for name, text in texts.items()):
             yield Finding(
                 rule="nothing compiled",
                 title=row["title"],
@@ -178,6 +185,8 @@ def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure
     of_op = next(iter(known_causes("traced")))
     raised = of_op.match(compilation.error)
     change = of_op.advice if raised and _is_tried(facts, broken) else _change(facts, compilation, broken)
+    if not change and not operator and not facts.options.get("fullgraph") and not _eager_raises(facts, operator):
+        change = case("op raised" if raised else "left to eager")
     words = [of_op.title.format(**raised.groupdict()) if raised else "", BEFORE_BACKENDS.format(at=at), change]
     if _eager_raises(facts, operator):
         words.append(EAGER_TOO.format(name=f"`{operator}`" if operator else "The code"))

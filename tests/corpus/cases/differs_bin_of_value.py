@@ -6,7 +6,6 @@ Finds: results differ
 Cause: floor|division|//|round
 Cure: fmod|float64|eager|bucketize|searchsorted|integer
 Expects: skipped 0
-Lacks: explained
 """
 
 import torch

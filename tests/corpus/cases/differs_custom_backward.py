@@ -5,7 +5,6 @@ Finds: results differ
 Cause: backward|autograd\.Function|gradient|functorch|torch\.func
 Cure: detach|outside|torch\.autograd\.grad|custom_op|eager|without
 Expects: skipped 0
-Lacks: explained
 """
 
 import torch

@@ -6,7 +6,6 @@ Finds: results differ
 Cause: bool|min|argmin|index|indices
 Cure: int|uint8|cast|to\(|eager
 Expects: skipped 0
-Lacks: explained
 """
 
 import torch

@@ -6,7 +6,6 @@ Finds: results differ
 Cause: interpolat|upsample|nearest|scale
 Cure: size|recompute_scale_factor|eager|integer
 Expects: skipped 0
-Lacks: explained
 """
 
 import torch

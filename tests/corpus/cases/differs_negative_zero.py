@@ -6,7 +6,6 @@ Finds: results differ
 Cause: zero|sign|add
 Cure: where|abs|eager
 Expects: skipped 0
-Lacks: explained
 """
 
 import torch

@@ -6,7 +6,6 @@ Finds: results differ
 Cause: minimum|zero|sign
 Cure: where|signbit|eager|abs|copysign
 Expects: skipped 0
-Lacks: explained
 """
 
 import torch

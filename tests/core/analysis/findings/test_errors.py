@@ -199,12 +199,16 @@ def test_a_whole_script_that_never_called_its_compiled_model_has_a_card(
         ("", 'os.environ["TORCHDYNAMO_DISABLE"] = "1"', "the code sets `TORCHDYNAMO_DISABLE`"),
         ("", "net = torch.compile(net, disable=True)", "`disable=True`"),
         ("", "# net = torch.compile(net, disable=True)", ""),
+        ("", "\n\n\n\n\n\nnet.compile(backend='eager')", "compiled in place"),
+        ("", "\n\n\n\n\n\nnet = torch.compile(net)", ""),
     ],
 )
 def test_a_setting_that_keeps_a_script_from_compiling_has_a_card(stance: str, source: str, cause: str) -> None:
     script = Script((), 0, 1.0, entries=(EntryPoint("Flow", Place("m.py", 7), "inductor"),), calls=(1,))
     calls = (Call(0, "f32[2]", None, 1.0, (), stance=stance),)
-    found = findings(replace(QUIET, compilations=(), script=script, calls=calls), "", source)
+    sources = (Source("m.py", Payload(0, 0)),)
+    report = replace(QUIET, compilations=(), script=script, calls=calls, sources=sources)
+    found = findings(report, "", source)
     titles = [each.title for each in found if each.rule == "nothing compiled"]
     assert len(titles) == bool(cause)
     assert all(cause in title for title in titles)

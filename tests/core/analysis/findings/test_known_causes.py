@@ -76,8 +76,13 @@ ERRORS = {
         "A call needs a new compilation, and the stance `fail_on_recompile` forbids it."
     ),
     "inductor_cpu_throw_if_integer_div_error, cpp_prefix.h:827, ZeroDivisionError": (
-        "Compiled code divides an integer by zero."
+        "Compiled code reports an integer division by zero."
     ),
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item()": (
+        "A function within `torch.vmap` reads a tensor's value as a number."
+    ),
+    "Multiple dispatch failed for 'torch._ops.aten.mul.Tensor'; all __torch_dispatch__ handlers returned "
+    "NotImplemented:": "An op got a subclass of `torch.Tensor` that AOTAutograd can't trace through.",
     "RecursionError: maximum recursion depth exceeded": "Python's limit of recursion was reached.",
     "Cannot generate resume function for generator, coroutine, or async generator": (
         "The compiled function is a coroutine or a generator, and its graph breaks."
@@ -170,6 +175,9 @@ RESULTS = {
     '@torch.library.custom_op("a::b")\ndef b(x):\n    return x.half()\n@b.register_fake\ndef _(x):\n    '
     "return torch.empty_like(x)": ("output", "torch.empty_like(x, dtype=…)"),
     "torch.nn.TransformerEncoder(layer, 2)\nencode(x, src_key_padding_mask=mask)": ("output", "set_fastpath_enabled"),
+    "torch.func.grad(loss)(x)\nclass Rounded(torch.autograd.Function):": ("output", "`x + (f(x) - x).detach()`"),
+    "torch.floor_divide(x, width)": ("output", "the floor of a quotient that is already rounded"),
+    'interpolate(x, scale_factor=1.3, mode="nearest")': ("output", "Pass `size=(…)`"),
     "x.add_(1)\n    yield base, base[1:]": ("output", "share the memory of `base`"),
 }
 
@@ -352,3 +360,30 @@ def test_a_call_to_avoid_is_moved_out(name: str, words: str) -> None:
     hint = f"Avoid calling `{name}` in your code."
     broken = GraphBreak("no", "", (hint,), "", "", Place("m.py", 3), "", (), ("0/0",))
     assert corrected_hints(broken)[0].startswith(f"Dynamo can't trace {words}: call it before or after")
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("y = F.dropout(net(x), 0.5)\nmodel.eval()", True),
+        ("y = F.dropout(net(x), 0.5, training=self.training)\nmodel.eval()", False),
+        ("y = F.dropout(net(x), 0.5)", False),
+    ],
+)
+def test_dropout_in_evaluation_is_named_where_random_numbers_differ(source: str, named: bool) -> None:
+    report = replace(QUIET, calls=call(Difference("output", None, reason="the call draws random numbers")))
+    (found,) = findings(report, source=source)
+    assert ("`training=self.training`" in found.advice) == named
+
+
+@pytest.mark.parametrize(
+    ("source", "actual", "words"),
+    [
+        ("torch.reciprocal(x + zeros)", "3 of 4 elements are NaN or infinite on one side alone", "the sign of a zero"),
+        ("mask.min(dim=0)", "1 of 4 elements differ", "`.to(torch.int32)`"),
+    ],
+)
+def test_a_difference_of_single_elements_has_the_cause_of_its_op(source: str, actual: str, words: str) -> None:
+    job = {"compile": {"backend": "inductor"}}
+    different = replace(QUIET, setting=Setting(job=job), calls=call(Difference("output", False, actual=actual)))
+    assert words in findings(different, source=source)[0].advice
