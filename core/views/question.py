@@ -28,7 +28,6 @@ from core.views.selection import SelectedOp
 from core.views.texts import SourceView
 
 MOST_ROWS = 5  #: rows of a table of costs in an answer, and names that are similar to an unknown one
-MOST_NODES = 12  #: nodes that a row of an answer names
 MOST_AROUND = 6  #: launches around a kernel that an answer explains
 ALONE = "- Nothing around it could be fused: no launch writes its inputs or reads its results, and none was refused."
 LINE = re.compile(r"(?:\blines?\W*|\.py:|\bat\s+|\bL)(\d+)\b", re.IGNORECASE)
@@ -215,7 +214,7 @@ _COSTS = ("kernel", "time", "share", "of roofline", "excess time", "traffic", "c
 COSTS = tuple(column for column in LEDGER if column.name in _COSTS)
 OPS: tuple[Column[OpRow], ...] = (
     Column("launch", lambda row: one_line(row.launch, LONGEST_NAME), optional=True),
-    Column("nodes", lambda row: one_line(fmt.first_of(row.nodes, MOST_NODES), LONGEST_LINE)),
+    Column("nodes", lambda row: one_line(", ".join(row.nodes), LONGEST_LINE)),
     Column("line", lambda row: row.line, optional=True),
     Column("code", lambda row: one_line(row.code, LONGEST_NAME), optional=True),
     Column("module", lambda row: one_line(row.module, LONGEST_NAME), optional=True),
@@ -264,11 +263,12 @@ def kernel_blocks(question: RunQuestion) -> Iterator[PageBlock]:
         view, node = named[0][1][0]
         ids = [*view.hulls(node)]
     elif question.number is not None or not ids:
-        groups = [(at, each) for at in question.fusions for each in at.picture.model.groups if each.badge]
-        same = [(at, [each.id]) for at, each in groups if each.badge == str(question.number)]
-        if not same:
-            raise unknown(str(question.number), sorted(each.badge for _, each in groups), "kernel")
-        view, ids = same[0]
+        numbered = ((at, each) for at in question.fusions for each in at.picture.model.groups if each.badge)
+        same = next(((at, [each.id]) for at, each in numbered if each.badge == str(question.number)), None)
+        if same is None:
+            badges = sorted({each.badge for each in view.picture.model.groups} - {""})
+            raise unknown(str(question.number), badges, "kernel")
+        view, ids = same
     group = next(group for group in view.picture.model.groups if group.id in ids)
     own, ops = {link[2:] for link in group.links}, {name for name, launch in launches_of(view) if launch is group}
     name = plain(launch_title(group.label, group.badge))

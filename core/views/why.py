@@ -140,7 +140,7 @@ def _recompiles(question: RunQuestion) -> Iterator[PageBlock]:
 
 def _fusion(question: RunQuestion) -> Iterator[PageBlock]:
     """Yield why two nodes or kernels are not one kernel; without names, all refused pairs of a graph."""
-    named = question.places(2)
+    named = question.places(2) if question.fusions else []
     if len(named) > 1:
         (left, places), (right, others) = named[:2]
         yield from pair_blocks(f"{code(left)} and {code(right)}", places, others)
@@ -241,10 +241,10 @@ def _wrong(question: RunQuestion) -> Iterator[PageBlock]:
 def _slow(question: RunQuestion) -> Iterator[Block]:
     """Yield the speedup, the most expensive findings, and where the time of a call and of compiling goes."""
     report, speed, compiling = question.report, SpeedupView(question.report), CompileTimeView(question.report)
+    is_untimed = speed.speed is None and report.setting.job is not None
     yield Title(spans(prose(sentence(verdict(report)))))
-    yield from paragraph(" ".join(filter(None, (speed.title, speed.not_measured, MEASURE * (speed.speed is None)))))
-    costly = [each for each in question.overview.findings if each.finding.cost_s]
-    for finding in costly[:MOST_SHOWN]:
+    yield from paragraph(" ".join(filter(None, (speed.title, speed.not_measured, MEASURE * is_untimed))))
+    for finding in [each for each in question.overview.findings if each.finding.cost_s][:MOST_SHOWN]:
         yield from finding.blocks
     compilation = heaviest(report)
     kernels = KernelsView.load(report, compilation, question.side.text) if compilation is not None else None

@@ -252,6 +252,7 @@ def test_a_line_of_another_file_is_named_without_its_folders() -> None:
 
 
 def test_a_run_without_kernels_says_why() -> None:
+    assert titles(ask("eager_backend", "why not fuse relu_1 and mul_2").blocks) == ["This run has no kernel"]
     assert titles(ask("eager_backend", "why kernel 1").blocks) == ["This run has no kernel"]
     assert titles(ask("eager_backend", "why not fuse").blocks) == ["This run has no kernel"]
 
