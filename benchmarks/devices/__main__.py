@@ -24,7 +24,14 @@ def main() -> int:
     running = commands.add_parser("run", help="run the test models on this machine's GPU")
     running.add_argument("--out", type=Path, required=True, help="archive of the runs, .tar.gz")
     running.add_argument("--home", type=Path, required=True, help="directory for the runs")
+    judging = commands.add_parser("judge", help="compare predicted times with measured ones that the fit did not see")
+    judging.add_argument("archive", type=Path, nargs="?", help="runs of the test models; without it, the gallery's")
     options = parser.parse_args()
+    if options.command == "judge":
+        from benchmarks.devices.compared import judge
+
+        judge(options.archive)
+        return 0
     if options.command == "run":
         from benchmarks.devices.compared import run_models
 

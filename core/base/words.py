@@ -84,6 +84,13 @@ def estimate_s(x: float) -> str:
     return f"about {round(x)} s" if 1 <= x < 99.95 else f"about {duration_s(x)}"
 
 
+def predicted_s(x: float, bounds: tuple[float, float]) -> str:
+    """Write predicted seconds with their interval, in two digits and one unit: "about 12 µs (8.1–18)"."""
+    scale, unit = next((pair for pair in _DURATIONS if _round_to_three(x) >= pair[0]), _DURATIONS[-1])
+    middle, low, high = (number(float(f"{seconds / scale:.1e}")).removesuffix(".0") for seconds in (x, *bounds))
+    return f"about {middle} {unit} ({low}–{high})"
+
+
 def amount(n: float | None, unit: str = "") -> str:
     """Write a count with three digits and a decimal prefix: "1.20 M"; with unit "FLOP", "1.20 MFLOP"."""
     return _with_prefix(n, unit).rstrip()

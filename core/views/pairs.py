@@ -428,10 +428,10 @@ def _times_words(name: str, kernels: Sequence[KernelSide]) -> str:
         return f"{name}: kernel times are not reliable"
     if not timed:
         return f"{name}: kernels not timed"
-    estimated = any(kernel.timed == "estimated" for kernel in timed)
+    predicted = any(kernel.timed == "predicted" for kernel in timed)
     total = fmt.duration_s(sum(kernel.time_s or 0.0 for kernel in timed))
     missing = f", {fmt.number(len(kernels) - len(timed))} without a time" if len(timed) < len(kernels) else ""
-    return f"{name}: {total} in all kernels, {'estimated by its roofline' if estimated else 'measured'}{missing}"
+    return f"{name}: {total} in all kernels, {'predicted' if predicted else 'measured'}{missing}"
 
 
 def _configs(side: KernelSide) -> str:
@@ -473,7 +473,7 @@ def _aspect(name: str, help: str = "", width: int | None = None) -> Column[PairO
     return Column(name, lambda pair: pair.aspect(name), help=help, width=width, optional=True, marked=True)
 
 
-TIMED = "Measured, or estimated, as the caption says"
+TIMED = "Measured, or predicted, as the caption says"
 PAIR_COLUMNS: tuple[Column[PairOfKernels], ...] = (
     Column("kernel", lambda pair: pair.both("label"), width=290),
     Column("left time", lambda pair: pair.pair.left and pair.pair.left.time_s, fmt.duration_s, TIMED, optional=True),

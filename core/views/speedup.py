@@ -156,7 +156,7 @@ class SpeedupView:
         if self.report.script is not None:
             return f"{NOT_COMPARED} The time of a call is what the script saw, compilation included."
         if self.compiled_for:
-            return f"The code was {self.compiled_for}. *Kernels* has times estimated from the device's roofline."
+            return f"The code was {self.compiled_for}. *Kernels* has predicted times."
         if not self.report.calls and self.report.setting.run:
             return "The run ended before a call was compared."
         if not self.report.calls:

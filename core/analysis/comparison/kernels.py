@@ -42,7 +42,7 @@ class KernelSide:
     `label` is the display name. `ops` are the ops of the kernel's FX nodes, without views. `tiling` is Triton's
     size hints, or the vector lanes of C++ loops. `config` is the chosen config, or the first of `configs` if the
     choice needs timing. `flops` are torch's, or with `flops_estimated` one per op and iteration. `timed` is the
-    origin of `time_s`: alone, in the call, or an estimate by the roofline; unreliable times are None. Unknown values
+    origin of `time_s`: alone, in the call, or a prediction; unreliable times are None. Unknown values
     are None or empty.
     """
 

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from core.analysis.kernels.predicted import KernelWork, Kind, MatrixSizes
+from core.job.targets import Target
 from core.ops.costs import op_class
-from core.report import Kernel, Schedule, SchedulerNode
+from core.report import Kernel, Schedule, SchedulerNode, tensor_size
+from core.report.nodes import SHORT_DTYPES, Buffer
 
 KINDS: dict[str, Kind] = {"pointwise": "loop", "persistent reduction": "rows", "reduction": "long rows"}
 SECTOR = 32  # bytes that memory moves at once
@@ -118,6 +120,19 @@ def kernel_work(
     atomic = any(SCATTERED in node.ops for node in nodes)
     indirect = any(node.at_most for node in nodes)
     return generated_work(kind, names, reads, writes, elements, elements / max([1, *rows]), indirect, atomic)
+
+
+def cold_part(nodes: Sequence[SchedulerNode], schedule: Schedule, device: Target) -> float:
+    """Return the part of a kernel's reads that are inputs of its graph, if the cache does not hold all inputs."""
+    sizes = {buffer.name: _bytes(buffer) for buffer in schedule.buffers if buffer.input}
+    if sum(sizes.values()) <= device.l2_cache_bytes / 2:
+        return 0.0
+    reads = [read for node in nodes for read in node.reads]
+    return sum(size for name, size in reads if name in sizes) / max(1, sum(size for _, size in reads))
+
+
+def _bytes(buffer: Buffer) -> int:
+    return tensor_size(SHORT_DTYPES.get(buffer.dtype, buffer.dtype), buffer.shape) or 0
 
 
 def _sizes(shape: Iterable[str]) -> tuple[int, ...]:

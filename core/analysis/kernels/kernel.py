@@ -319,10 +319,10 @@ def kernel_kind(kernel: Kernel, nodes: Iterable[SchedulerNode] = ()) -> str:
     return NAME_KINDS.get(kernel.name[:10], "Triton")
 
 
-Timed = Literal["alone", "in the call", "estimated", "not reliable", ""]
+Timed = Literal["alone", "in the call", "predicted", "not reliable", ""]
 ALONE: Final = "alone"
 IN_PLACE: Final = "in the call"
-ESTIMATED: Final = "estimated"
+PREDICTED: Final = "predicted"
 UNRELIABLE: Final = "not reliable"
 MISSING: Final = ""
 DISTURBED = 2.0

@@ -11,10 +11,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from core.analysis.interval import busy
+from core.analysis.kernels.features import cold_part, kernel_work
 from core.analysis.kernels.kernel import (
     ALONE,
-    ESTIMATED,
     IN_PLACE,
+    PREDICTED,
     KernelNames,
     Timed,
     call_origins,
@@ -30,6 +31,7 @@ from core.analysis.kernels.kernel import (
     times_unreliable,
     untimed_reason,
 )
+from core.analysis.kernels.predicted import by_roofline, predict
 from core.code.cpp import CppFacts
 from core.code.stages import occupancy
 from core.job.targets import TARGETS
@@ -107,8 +109,9 @@ class LedgerRow:
     Bytes, FLOPs and seconds are for one call. `calls` is the number of runs of the line in one call of the model,
     1 if not counted. The bytes are an upper bound if `at_most`. `flops` are torch's, or with `flops_estimated`
     one per op and iteration. `timed` is the origin of `time_s`: the kernel alone, the kernel in place if the time
-    alone is missing or disturbed, or an estimate by the roofline. Times are medians, or minima if the machine was
-    busy. `reason` is why the call was not timed, or why the time of the kernel alone does not count. `allowed_s`
+    alone is missing or disturbed, or a prediction with the interval `range_s`. Times are medians, or minima if the
+    machine was busy. `reason` is why the call was not timed, why the time of the kernel alone does not count, or why
+    the interval of a prediction is wide. `allowed_s`
     is the roofline's minimum, `wasted_s` the time above it over all calls. `share` is the fraction of all rows'
     time, None if times are unreliable. A `disturbed` row has unreliable times, and is not compared with the
     roofline. Unknown values are None.
@@ -137,6 +140,7 @@ class LedgerRow:
     in_place_s: float | None
     reason: str
     cpp: CppFacts | None
+    range_s: tuple[float, float] | None = None
     compile_s: float | None = None
     tuning: KernelTuning | None = None
     registers: int | None = None
@@ -213,7 +217,7 @@ def ledger(
 ) -> tuple[LedgerRow, ...]:
     """Return the rows of a compilation, worst first: by time above the roofline, time, traffic.
 
-    For a cross-compilation target, times are estimated from its datasheet. `facts` are the facts of C++ kernels, by id.
+    For a cross-compilation target, times are predicted. `facts` are the facts of C++ kernels, by id.
     """
     limits = ceilings(report)
     timed = bool(kernel_times(compilation))
@@ -230,7 +234,8 @@ def ledger(
             label, modules = names.named(kernel, origins[index], schedule), _modules(origins[index], schedule)
             row = replace(row, label=label, modules=modules)
             row = _with_resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
-            rows.append(_with_roofline(row, limits, report.counters, untimed))
+            row = _with_roofline(row, limits, report.counters, untimed)
+            rows.append(_with_prediction(row, kernel, schedule, report))
     total_s = 0.0 if unreliable else sum(row.total_s or 0.0 for row in rows)
     shared = [
         replace(row, share=(row.total_s / total_s) if total_s and row.total_s is not None else None) for row in rows
@@ -301,7 +306,7 @@ def _with_resources(row: LedgerRow, binary: Binary | None, target: str) -> Ledge
 def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
     """Return the row with its roofline limit.
 
-    A row without a measured time gets an estimate, or the reason why there is none. A library matmul or attention
+    A row without a measured time gets the reason why there is none. A library matmul or attention
     has no roofline if torch counts no FLOPs for it: by bytes alone the call would look slow. A TF32 matmul has none
     on a device with unknown TF32 peak: by the float32 peak it would look too fast.
     """
@@ -312,11 +317,23 @@ def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters |
     peaked = limits is not None and (dtype != TF32 or TF32 in limits.flops_s)
     allowed = allowed_s(limits, row.bytes_moved, flops, dtype) if limits and counted and peaked else None
     row = replace(row, allowed_s=allowed)
-    if row.measured:
+    return row if row.measured else replace(row, reason=row.reason or untimed)
+
+
+def _with_prediction(row: LedgerRow, kernel: Kernel, schedule: Schedule | None, report: Report) -> LedgerRow:
+    """Return the row with a predicted time, if it was not timed and is for a target."""
+    device = TARGETS.get(report.setting.target)
+    if device is None or row.measured:
         return row
-    if limits and limits.source == "datasheet" and allowed is not None:
-        return replace(row, timed=ESTIMATED, time_s=allowed)
-    return replace(row, reason=row.reason or untimed)
+    nodes = _nodes(kernel, schedule)
+    work = kernel_work(kernel, row.ops, nodes, schedule, product_dtype(row.ops, row.dtype, report.counters))
+    cold = cold_part(nodes, schedule, device) if schedule else 0.0
+    predicted = predict(work, device, cold, report.setting.torch) if work else None
+    prediction = predicted or by_roofline(row.allowed_s)
+    if prediction is None:
+        return row
+    range_s = prediction.low_s, prediction.high_s
+    return replace(row, timed=PREDICTED, time_s=prediction.time_s, range_s=range_s, reason=prediction.doubt)
 
 
 def _call_part(total: int | None, index: int, parts: int) -> int | None:

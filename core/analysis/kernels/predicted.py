@@ -25,6 +25,8 @@ Parameters = Mapping[str, float]
 UNMEASURED, OTHER_VENDOR = 1.5, 2.0
 # Factor of an interval outside of the measured range, and of a call whose kind was not measured.
 OUTSIDE, UNKNOWN = 1.5, 3.0
+OTHER_TORCH = 1.1  # factor of an interval with a version of torch that was not measured
+GENERIC = "product half"  # the kind whose floor and efficiency stand for kinds without a model
 TILES = ((16, 64), (64, 64), (64, 128), (128, 128), (128, 256))
 SPLITS = (1, 2, 4, 8, 16)
 STEP = 64  # elements of the contraction that a tile loads at once
@@ -235,7 +237,7 @@ def measured() -> DeviceFit:
     return decoded_as(PARAMETERS.read_bytes(), DeviceFit)
 
 
-def predict(work: KernelWork, device: Target, cold: float = 0.0) -> Prediction | None:
+def predict(work: KernelWork, device: Target, cold: float, torch: str) -> Prediction | None:
     """Return the predicted time of a kernel on a device; None for a kind without a fit.
 
     A device that was not measured gets the measured one's parameters, by ratios of the datasheets.
@@ -252,11 +254,23 @@ def predict(work: KernelWork, device: Target, cold: float = 0.0) -> Prediction |
     if not fit.sizes[0] <= work.size <= fit.sizes[1]:
         low, high = low / OUTSIDE, high * OUTSIDE
         doubts.append("its size is outside of what was measured")
+    if torch and torch.split(".")[:2] != source.torch.split(".")[:2]:
+        low, high = low / OTHER_TORCH, high * OTHER_TORCH
+        doubts.append(f"torch {'.'.join(torch.split('.')[:2])} was not measured")
     if device.key != on.key:
         factor = UNMEASURED if device.backend == on.backend else OTHER_VENDOR
         low, high = low / factor, high * factor
         doubts.append(f"scaled from {on.title} by the datasheets")
     return Prediction(time_s, time_s * low, time_s * high, "; ".join(doubts))
+
+
+def by_roofline(allowed_s: float | None) -> Prediction | None:
+    """Return a coarse prediction for a kind without a model, from the datasheet's least seconds; None without them."""
+    if allowed_s is None:
+        return None
+    fit = measured().kinds[GENERIC].parameters
+    time_s = fit["floor_s"] + allowed_s / fit["efficiency"]
+    return Prediction(time_s, time_s / UNKNOWN, time_s * UNKNOWN, "a kind of kernel without a model: by the roofline")
 
 
 def scaled(parameters: Parameters, on: Target, device: Target) -> dict[str, float]:

@@ -15,15 +15,17 @@ from core.analysis.comparison.kernels import kernel_ledger
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernels_disturbed, times_unreliable
 from core.analysis.kernels.ledger import TF32, LedgerRow, ceilings, product_dtype, ridge
+from core.analysis.kernels.predicted import measured
 from core.analysis.speed import CallPart, LedgerSum, summary
 from core.base import words as fmt
 from core.code.cpp import CppFacts
+from core.job.targets import TARGETS
 from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline, TargetChoice
 from core.views.blocks import Bar, Bars, Column, Table
 from core.views.markdown import LONGEST_LINE, quoted, sentence, short
 from core.views.verdict import untimed_words
 
-TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
+TIME, PREDICTED, TRAFFIC, ROOFLINE = "time", "predicted time", "traffic", "roofline"
 # A memory level is omitted if its bandwidth is this close to the next level's, which is within measurement noise.
 NOISE = 1.25
 # Margin in decades around the kernels and ceilings: left, right, below, above.
@@ -133,7 +135,7 @@ class KernelsView:
     def _untimed(self) -> str:
         if self.limits is not None and self.limits.source == "datasheet":
             device = short(self.limits.device)
-            return f"Generated for {device}, not run. Times are estimated from its roofline."
+            return f"Generated for {device}, not run. {prediction_words(self.report.setting.target)}"
         if self.report.untimed:
             return sentence(untimed_words(self.report))
         if self.report.setting.job is None:
@@ -175,7 +177,7 @@ class KernelsView:
         """Names of the charts that the rows have data for; unreliable times are not drawn."""
         if self.unreliable:
             return [TRAFFIC]
-        times = [TIME if self.measured else ESTIMATED] if any(row.time_s for row in self.rows) else []
+        times = [TIME if self.measured else PREDICTED] if any(row.time_s for row in self.rows) else []
         drawable = self.limits and any(row.intensity and row.flops_s for row in self.rows)
         return [*times, TRAFFIC, *([ROOFLINE] if drawable else [])]
 
@@ -240,6 +242,18 @@ def worst_words(rows: Sequence[LedgerRow]) -> str:
     return (
         f"Largest excess: {quoted(row.label)} takes {fmt.duration_s(row.total_s)}; the roofline allows "
         f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)}."
+    )
+
+
+def prediction_words(target: str) -> str:
+    """Return where predicted times of a target come from, and what their intervals mean."""
+    fit = measured()
+    source = f"measurements of {TARGETS[fit.target].title} with torch {fit.torch.partition('+')[0]}"
+    if target == fit.target:
+        return f"Times are predicted by a model fitted to {source}; the intervals are for nine of ten kernels."
+    return (
+        f"Times are predicted by a model fitted to {source}, scaled by the datasheets. The intervals are wide, without "
+        "a claim of coverage, and where they overlap, no kernel is faster."
     )
 
 
@@ -323,7 +337,8 @@ def _bounds(rows: Sequence[LedgerRow], ceilings: Roofline, peak: float) -> tuple
 
 def point_words(row: LedgerRow) -> list[str]:
     """Return the lines of a kernel's hover text: its time, rates, and fraction of the roofline."""
-    lines = [f"{fmt.duration_s(row.time_s)} {row.timed}", fmt.per_second(row.flops_s, "FLOP")]
+    time = fmt.predicted_s(row.time_s, row.range_s) if row.time_s and row.range_s else fmt.duration_s(row.time_s)
+    lines = [f"{time} {row.timed}", fmt.per_second(row.flops_s, "FLOP")]
     lines += [fmt.per_second(row.bandwidth_bytes_s)]
     lines += [f"{fmt.percent(row.fraction)} of the roofline"] if row.fraction is not None else []
     lines += ["faster than the roofline: cached data, or less work than counted"] if row.above_ceilings else []
@@ -364,6 +379,11 @@ def _half_iqr_s(row: LedgerRow) -> float | None:
     return (row.quartiles_s[1] - row.quartiles_s[0]) / 2 if row.quartiles_s else None
 
 
+def _timed(row: LedgerRow) -> str:
+    doubt = row.reason if row.range_s else ""
+    return f"{row.timed}: {doubt}" if doubt else row.timed or row.reason
+
+
 def _flop_rate(flops_s: float) -> str:
     return fmt.per_second(flops_s, "FLOP")
 
@@ -384,8 +404,15 @@ LEDGER: tuple[Column[LedgerRow], ...] = (
         "time",
         lambda row: row.time_s,
         fmt.duration_s,
-        help="Median time of one launch, timed alone with warm caches",
+        help="Median time of one launch, timed alone with warm caches; for a target, the predicted time",
         width=70,
+        optional=True,
+    ),
+    Column(
+        "predicted",
+        lambda row: fmt.predicted_s(row.time_s, row.range_s) if row.time_s and row.range_s else None,
+        help="Predicted time of one launch, with the interval for nine of ten kernels",
+        width=150,
         optional=True,
     ),
     Column("share", lambda row: row.share, fmt.percent, help="Share of total kernel time", width=65, optional=True),
@@ -435,7 +462,7 @@ LEDGER: tuple[Column[LedgerRow], ...] = (
     Column(
         "in the call", lambda row: row.in_place_s, fmt.duration_s, "Median time within the compiled call", optional=True
     ),
-    Column("timed", lambda row: row.timed or row.reason, optional=True),
+    Column("timed", _timed, help="How it was timed, or why it was not; for a prediction, its doubts", optional=True),
     Column("compile", lambda row: row.compile_s, fmt.duration_s, optional=True),
     Column(
         "autotuning", _tuning, help="How torch chose the config, by its log after Triton's compilation", optional=True
