@@ -87,8 +87,13 @@ def estimate_s(x: float) -> str:
 def predicted_s(x: float, bounds: tuple[float, float]) -> str:
     """Write predicted seconds with their interval, in two digits and one unit: "about 12 µs (8.1–18)"."""
     scale, unit = next((pair for pair in _DURATIONS if _round_to_three(x) >= pair[0]), _DURATIONS[-1])
-    middle, low, high = (number(float(f"{seconds / scale:.1e}")).removesuffix(".0") for seconds in (x, *bounds))
+    middle, low, high = (_two_digits(seconds / scale) for seconds in (x, *bounds))
     return f"about {middle} {unit} ({low}–{high})"
+
+
+def _two_digits(x: float) -> str:
+    rounded = float(f"{x:.1e}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:.1f}" if rounded >= 1 else f"{rounded:.2g}"
 
 
 def amount(n: float | None, unit: str = "") -> str:

@@ -297,10 +297,13 @@ class KernelPairsView:
 
     @property
     def times(self) -> str:
-        """A caption with the sum of each side's times, and whether the times are measured or estimated."""
+        """A caption with the sum of each side's times, and whether the times are measured or predicted."""
         left = [pair.left for pair in self.comparison.pairs if pair.left is not None]
         right = [pair.right for pair in self.comparison.pairs if pair.right is not None]
-        return f"{_times_words('Left', left)}; {_times_words('Right', right)}. Cells with ≠ differ; – means unknown."
+        predicted = any(kernel.range_s for kernel in left) and any(kernel.range_s for kernel in right)
+        rank = " Where intervals overlap, neither side is faster." if predicted else ""
+        sides = f"{_times_words('Left', left)}; {_times_words('Right', right)}."
+        return f"{sides}{rank} Cells with ≠ differ; – means unknown."
 
 
 @dataclass(frozen=True)
@@ -428,10 +431,12 @@ def _times_words(name: str, kernels: Sequence[KernelSide]) -> str:
         return f"{name}: kernel times are not reliable"
     if not timed:
         return f"{name}: kernels not timed"
-    predicted = any(kernel.timed == "predicted" for kernel in timed)
-    total = fmt.duration_s(sum(kernel.time_s or 0.0 for kernel in timed))
+    ranges = [kernel.range_s for kernel in timed if kernel.range_s]
+    total_s = sum(kernel.time_s or 0.0 for kernel in timed)
+    bounds = sum(low for low, _ in ranges), sum(high for _, high in ranges)
+    total = fmt.predicted_s(total_s, bounds) if ranges else fmt.duration_s(total_s)
     missing = f", {fmt.number(len(kernels) - len(timed))} without a time" if len(timed) < len(kernels) else ""
-    return f"{name}: {total} in all kernels, {'predicted' if predicted else 'measured'}{missing}"
+    return f"{name}: {total} in all kernels, {'predicted' if ranges else 'measured'}{missing}"
 
 
 def _configs(side: KernelSide) -> str:

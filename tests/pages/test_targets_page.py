@@ -74,7 +74,7 @@ def test_the_title_says_what_differs_and_each_side_what_it_is(stored: StoredGrap
     said = words(app).replace("\\", "")
     assert "**Left** (this run): generated for NVIDIA A100, which is not present; not run." in said
     assert "**Right**: generated for NVIDIA H100, which is not present; not run." in said
-    assert "in all kernels, estimated by its roofline" in said
+    assert "in all kernels, predicted" in said
 
 
 def test_cells_that_differ_are_marked_by_a_sign(stored: StoredGraph) -> None:

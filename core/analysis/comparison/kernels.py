@@ -42,8 +42,8 @@ class KernelSide:
     `label` is the display name. `ops` are the ops of the kernel's FX nodes, without views. `tiling` is Triton's
     size hints, or the vector lanes of C++ loops. `config` is the chosen config, or the first of `configs` if the
     choice needs timing. `flops` are torch's, or with `flops_estimated` one per op and iteration. `timed` is the
-    origin of `time_s`: alone, in the call, or a prediction; unreliable times are None. Unknown values
-    are None or empty.
+    origin of `time_s`: alone, in the call, or a prediction with the interval `range_s`; unreliable times are None.
+    Unknown values are None or empty.
     """
 
     kernel: str
@@ -68,6 +68,7 @@ class KernelSide:
     flops_estimated: bool
     time_s: float | None
     timed: Timed
+    range_s: tuple[float, float] | None = None
 
     @property
     def extern(self) -> bool:
@@ -218,6 +219,7 @@ def kernel_sides(side: Side) -> dict[str, KernelSide]:
 def _kernel_side(kernel: Kernel, label: str, rows: Sequence[LedgerRow], tiling: str) -> KernelSide:
     first, binary = rows[0], kernel.binary
     times = [row.total_s for row in rows if row.total_s is not None]
+    ranges = [(row.range_s[0] * row.calls, row.range_s[1] * row.calls) for row in rows if row.range_s]
     return KernelSide(
         kernel=kernel.id,
         name=kernel.name,
@@ -241,6 +243,7 @@ def _kernel_side(kernel: Kernel, label: str, rows: Sequence[LedgerRow], tiling: 
         flops_estimated=first.flops_estimated,
         time_s=sum(times) if len(times) == len(rows) else None,
         timed=first.timed if len(times) == len(rows) else "",
+        range_s=(sum(low for low, _ in ranges), sum(high for _, high in ranges)) if ranges else None,
     )
 
 

@@ -112,7 +112,7 @@ def kernel_work(
     if kernel.extern:
         return _library_work(kernel, names, reads, writes, precision)
     kind, elements = KINDS.get(kernel.category), max(node.iterations or 0 for node in nodes)
-    if kind is None or not elements:
+    if kind is None or not elements or any("Scan" in op for node in nodes for op in node.ops):
         return None
     counts = {buffer.name: math.prod(_sizes(buffer.shape)) for buffer in schedule.buffers}
     reduced = [node for node in nodes if any("Reduction" in op for op in node.ops)]

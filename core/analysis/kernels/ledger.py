@@ -31,7 +31,7 @@ from core.analysis.kernels.kernel import (
     times_unreliable,
     untimed_reason,
 )
-from core.analysis.kernels.predicted import by_roofline, predict
+from core.analysis.kernels.predicted import Doubt, by_roofline, predict
 from core.code.cpp import CppFacts
 from core.code.stages import occupancy
 from core.job.targets import TARGETS
@@ -109,9 +109,9 @@ class LedgerRow:
     Bytes, FLOPs and seconds are for one call. `calls` is the number of runs of the line in one call of the model,
     1 if not counted. The bytes are an upper bound if `at_most`. `flops` are torch's, or with `flops_estimated`
     one per op and iteration. `timed` is the origin of `time_s`: the kernel alone, the kernel in place if the time
-    alone is missing or disturbed, or a prediction with the interval `range_s`. Times are medians, or minima if the
-    machine was busy. `reason` is why the call was not timed, why the time of the kernel alone does not count, or why
-    the interval of a prediction is wide. `allowed_s`
+    alone is missing or disturbed, or a prediction with the interval `range_s`, which is wide for the `doubts`.
+    Times are medians, or minima if the machine was busy. `reason` is why the call was not timed, or why the time of
+    the kernel alone does not count. `allowed_s`
     is the roofline's minimum, `wasted_s` the time above it over all calls. `share` is the fraction of all rows'
     time, None if times are unreliable. A `disturbed` row has unreliable times, and is not compared with the
     roofline. Unknown values are None.
@@ -141,6 +141,7 @@ class LedgerRow:
     reason: str
     cpp: CppFacts | None
     range_s: tuple[float, float] | None = None
+    doubts: tuple[Doubt, ...] = ()
     compile_s: float | None = None
     tuning: KernelTuning | None = None
     registers: int | None = None
@@ -333,7 +334,7 @@ def _with_prediction(row: LedgerRow, kernel: Kernel, schedule: Schedule | None, 
     if prediction is None:
         return row
     range_s = prediction.low_s, prediction.high_s
-    return replace(row, timed=PREDICTED, time_s=prediction.time_s, range_s=range_s, reason=prediction.doubt)
+    return replace(row, timed=PREDICTED, time_s=prediction.time_s, range_s=range_s, doubts=prediction.doubts)
 
 
 def _call_part(total: int | None, index: int, parts: int) -> int | None:

@@ -20,6 +20,8 @@ from core.job.targets import TARGETS, Target
 
 PARAMETERS = Path(__file__).with_name("parameters.json")
 Kind = Literal["loop", "rows", "long rows", "product", "convolution", "attention"]
+# Parts of a kernel that were not measured: its size, version of torch, device or kind.
+Doubt = Literal["size", "torch", "device", "kind"]
 Parameters = Mapping[str, float]
 # Least factor of an interval on a device that was not measured: one of the same vendor, and any other.
 UNMEASURED, OTHER_VENDOR = 1.5, 2.0
@@ -94,12 +96,12 @@ class KernelWork:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A predicted time, and the interval for nine of ten; `doubt` is why it is wider than the fit's."""
+    """A predicted time, and the interval for nine of ten; `doubts` are why it is wider than the fit's."""
 
     time_s: float
     low_s: float
     high_s: float
-    doubt: str = ""
+    doubts: tuple[Doubt, ...] = ()
 
 
 def memory_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
@@ -250,18 +252,18 @@ def predict(work: KernelWork, device: Target, cold: float, torch: str) -> Predic
     parameters = fit.parameters if device.key == on.key else scaled(fit.parameters, on, device)
     time_s = seconds(work, parameters, device, cold)
     low, high = fit.interval
-    doubts = []
+    doubts: list[Doubt] = []
     if not fit.sizes[0] <= work.size <= fit.sizes[1]:
         low, high = low / OUTSIDE, high * OUTSIDE
-        doubts.append("its size is outside of what was measured")
+        doubts.append("size")
     if torch and torch.split(".")[:2] != source.torch.split(".")[:2]:
         low, high = low / OTHER_TORCH, high * OTHER_TORCH
-        doubts.append(f"torch {'.'.join(torch.split('.')[:2])} was not measured")
+        doubts.append("torch")
     if device.key != on.key:
         factor = UNMEASURED if device.backend == on.backend else OTHER_VENDOR
         low, high = low / factor, high * factor
-        doubts.append(f"scaled from {on.title} by the datasheets")
-    return Prediction(time_s, time_s * low, time_s * high, "; ".join(doubts))
+        doubts.append("device")
+    return Prediction(time_s, time_s * low, time_s * high, tuple(doubts))
 
 
 def by_roofline(allowed_s: float | None) -> Prediction | None:
@@ -270,7 +272,7 @@ def by_roofline(allowed_s: float | None) -> Prediction | None:
         return None
     fit = measured().kinds[GENERIC].parameters
     time_s = fit["floor_s"] + allowed_s / fit["efficiency"]
-    return Prediction(time_s, time_s / UNKNOWN, time_s * UNKNOWN, "a kind of kernel without a model: by the roofline")
+    return Prediction(time_s, time_s / UNKNOWN, time_s * UNKNOWN, ("kind",))
 
 
 def scaled(parameters: Parameters, on: Target, device: Target) -> dict[str, float]:

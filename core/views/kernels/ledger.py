@@ -15,7 +15,7 @@ from core.analysis.comparison.kernels import kernel_ledger
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernels_disturbed, times_unreliable
 from core.analysis.kernels.ledger import TF32, LedgerRow, ceilings, product_dtype, ridge
-from core.analysis.kernels.predicted import measured
+from core.analysis.kernels.predicted import Doubt, measured
 from core.analysis.speed import CallPart, LedgerSum, summary
 from core.base import words as fmt
 from core.code.cpp import CppFacts
@@ -32,6 +32,13 @@ NOISE = 1.25
 MARGINS = (0.5, 0.5, 0.4, 0.6)
 # A line by its two end points, each (FLOP/B, FLOP/s).
 Line = tuple[tuple[float, float], tuple[float, float]]
+# Why the interval of a predicted time is wide.
+DOUBTS: dict[Doubt, str] = {
+    "size": "its size is outside of what was measured",
+    "torch": "another torch was measured",
+    "device": "scaled by the datasheets",
+    "kind": "no model of its kind, so by the roofline",
+}
 MOST_OPS = 12  #: ops of a kernel in the ledger
 
 
@@ -380,8 +387,8 @@ def _half_iqr_s(row: LedgerRow) -> float | None:
 
 
 def _timed(row: LedgerRow) -> str:
-    doubt = row.reason if row.range_s else ""
-    return f"{row.timed}: {doubt}" if doubt else row.timed or row.reason
+    doubts = ", ".join(DOUBTS[doubt] for doubt in row.doubts)
+    return f"{row.timed}; {doubts}" if doubts else row.timed or row.reason
 
 
 def _flop_rate(flops_s: float) -> str:

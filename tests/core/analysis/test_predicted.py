@@ -50,7 +50,7 @@ def test_more_work_never_takes_less_time() -> None:
 def test_the_measured_device_has_the_interval_of_the_fit() -> None:
     prediction, fit = predict(LARGE, H200, 0.0, TORCH), measured().kinds["loop"]
     assert prediction is not None
-    assert prediction.doubt == ""
+    assert prediction.doubts == ()
     assert prediction.low_s / prediction.time_s == pytest.approx(fit.interval[0])
     assert prediction.high_s / prediction.time_s == pytest.approx(fit.interval[1])
 
@@ -61,7 +61,7 @@ def test_a_device_that_was_not_measured_has_a_wider_interval_and_says_so(key: st
     assert prediction is not None
     assert prediction.high_s / prediction.time_s >= factor
     assert prediction.time_s / prediction.low_s >= factor
-    assert prediction.doubt == "scaled from NVIDIA H200 by the datasheets"
+    assert prediction.doubts == ("device",)
 
 
 def test_a_kernel_outside_of_the_measured_sizes_says_so() -> None:
@@ -69,21 +69,21 @@ def test_a_kernel_outside_of_the_measured_sizes_says_so() -> None:
     outside = predict(replace(LARGE, read_bytes=4e10, elements=5e9), H200, 0.0, TORCH)
     assert inside is not None
     assert outside is not None
-    assert outside.doubt == "its size is outside of what was measured"
+    assert outside.doubts == ("size",)
     assert outside.high_s / outside.time_s > inside.high_s / inside.time_s
 
 
 def test_another_version_of_torch_says_so() -> None:
     prediction = predict(LARGE, H200, 0.0, "2.13.0+cpu")
     assert prediction is not None
-    assert prediction.doubt == "torch 2.13 was not measured"
+    assert prediction.doubts == ("torch",)
 
 
 def test_a_kind_without_a_model_has_the_roofline_and_a_wide_interval() -> None:
     prediction = by_roofline(1e-4)
     assert prediction is not None
     assert prediction.low_s < 1e-4 < prediction.time_s
-    assert prediction.doubt == "a kind of kernel without a model: by the roofline"
+    assert prediction.doubts == ("kind",)
     assert by_roofline(None) is None
 
 

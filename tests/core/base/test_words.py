@@ -83,6 +83,12 @@ def test_bytes_are_counted_in_decimal_units(size: float | None, text: str) -> No
     assert words.bytes_(size) == text
 
 
+def test_a_predicted_time_has_its_interval_in_two_digits_and_its_unit() -> None:
+    assert words.predicted_s(1.2e-5, (8.1e-6, 1.84e-5)) == "about 12 µs (8.1–18)"
+    assert words.predicted_s(9.3e-7, (4.4e-7, 2.2e-6)) == "about 930 ns (440–2,200)"
+    assert words.predicted_s(6.6e-6, (4.4e-7, 1.8e-5)) == "about 6.6 µs (0.44–18)"
+
+
 def test_a_rate_names_its_unit() -> None:
     assert words.per_second(812e9) == "812 GB/s"
     assert words.per_second(1.2e12, "FLOP") == "1.20 TFLOP/s"
