@@ -13,7 +13,7 @@ import math
 import re
 import statistics
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,7 +39,7 @@ CALL = re.compile(r"call \d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class KernelError:
     """A kernel of a model: measured, predicted with interval, and least seconds; `calls` of a call."""
 
     model: str
@@ -78,14 +78,14 @@ def run_models(home: Path, archive: Path) -> int:
     return failed
 
 
-def model_rows(archive: Path) -> list[Compared]:
+def model_rows(archive: Path) -> list[KernelError]:
     """Return the kernels of the runs in an archive, each with the mean of its launches in a call."""
     with tempfile.TemporaryDirectory() as home:
         store = Store(Path(home))
         return [row for run in import_archive(store, archive).added for row in _run_rows(run)]
 
 
-def _run_rows(run: Run) -> Iterator[Compared]:
+def _run_rows(run: Run) -> Iterator[KernelError]:
     report, job = open_report(run), run.job()
     name = Path(job.model.value).stem if job else run.id
     taken = _medians(run, report)
@@ -99,7 +99,7 @@ def _run_rows(run: Run) -> Iterator[Compared]:
             each, total_s = rows.get(kernel.id, []), taken.get((compilation.id, kernel.id))
             ranges = [row.range_s for row in each if row.range_s]
             if total_s and len(ranges) == len(each) > 0:
-                yield Compared(
+                yield KernelError(
                     name,
                     kernel.name,
                     _key(report, compilation, kernel, each[0]),
@@ -139,7 +139,7 @@ def _work(report: Report, compilation: Compilation, kernel: Kernel, row: LedgerR
     return kernel_work(kernel, row.ops, nodes, schedule, product_dtype(row.ops, row.dtype, report.counters))
 
 
-def gallery_rows() -> list[Compared]:
+def gallery_rows() -> list[KernelError]:
     """Return the kernels of the gallery's runs, by events with a flushed cache."""
     with tempfile.TemporaryDirectory() as home:
         store = Store(Path(home))
@@ -150,7 +150,7 @@ def gallery_rows() -> list[Compared]:
         ]
 
 
-def _recorded_rows(name: str, run: Run) -> Iterator[Compared]:
+def _recorded_rows(name: str, run: Run) -> Iterator[KernelError]:
     report, around_s = open_report(run), measured().events_us * 1e-6
     sheet = ceilings(replace(report, setting=replace(report.setting, target=DEVICE.key), roofline=None))
     for compilation in report.compilations:
@@ -162,11 +162,13 @@ def _recorded_rows(name: str, run: Run) -> Iterator[Compared]:
                 continue
             flops = None if row.flops_estimated else row.flops
             least = allowed_s(sheet, row.bytes_moved, flops, product_dtype(row.ops, row.dtype, report.counters))
-            times = (seconds + around_s for seconds in (prediction.time_s, prediction.low_s, prediction.high_s))
-            yield Compared(name, row.name, work.key, row.time_s, *times, least, row.calls)
+            time_s, low_s, high_s = (
+                seconds + around_s for seconds in (prediction.time_s, prediction.low_s, prediction.high_s)
+            )
+            yield KernelError(name, row.name, work.key, row.time_s, time_s, low_s, high_s, least, row.calls)
 
 
-def table(rows: Sequence[Compared], from_s: float) -> str:
+def table(rows: Sequence[KernelError], from_s: float) -> str:
     """Return errors by kind of kernel as Markdown, of kernels that take at least `from_s`."""
     head = (
         "| kind | kernels | median error | within 1.5 | in the interval | its width | roofline: median | within 1.5 |\n"
@@ -178,7 +180,7 @@ def table(rows: Sequence[Compared], from_s: float) -> str:
     return "\n".join([head, *(_line(kind, part) for kind, part in (*parts, ("**all**", long)) if part)])
 
 
-def _line(kind: str, rows: Sequence[Compared]) -> str:
+def _line(kind: str, rows: Sequence[KernelError]) -> str:
     errors = [abs(row.error) for row in rows]
     least = [abs(math.log(row.measured_s / row.least_s)) for row in rows if row.least_s]
     inside = [row.low_s <= row.measured_s <= row.high_s for row in rows]
@@ -186,29 +188,27 @@ def _line(kind: str, rows: Sequence[Compared]) -> str:
         kind,
         str(len(rows)),
         f"{math.expm1(statistics.median(errors)):.1%}",
-        _part(error <= math.log(WITHIN) for error in errors),
+        _part([error <= math.log(WITHIN) for error in errors]),
         _part(inside),
         f"{statistics.median(row.high_s / row.low_s for row in rows):.2f}",
         f"{math.exp(statistics.median(least)):.2f}" if least else "",
-        _part(error <= math.log(WITHIN) for error in least),
+        _part([error <= math.log(WITHIN) for error in least]),
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def _part(values: Iterable[bool]) -> str:
-    found = list(values)
-    return f"{sum(found) / len(found):.0%}" if found else ""
+def _part(values: Sequence[bool]) -> str:
+    return f"{sum(values) / len(values):.0%}" if values else ""
 
 
-def totals(rows: Sequence[Compared]) -> str:
-    """Return each model's sum over its kernels as Markdown: measured, predicted, and least by the roofline."""
+def totals(rows: Sequence[KernelError]) -> str:
+    """Return each model's sum over its kernels as Markdown: measured, predicted, and by the roofline."""
     lines = ["| model | kernels | measured | predicted | ratio | roofline's ratio |", "|---|---|---|---|---|---|"]
     for model in dict.fromkeys(row.model for row in rows):
         part = [row for row in rows if row.model == model]
-        taken, made, least = (
-            sum(value * row.calls for row, value in ((row, pick(row)) for row in part))
-            for pick in (lambda row: row.measured_s, lambda row: row.time_s, lambda row: row.least_s or 0.0)
-        )
+        taken = sum(row.measured_s * row.calls for row in part)
+        made = sum(row.time_s * row.calls for row in part)
+        least = sum((row.least_s or 0.0) * row.calls for row in part)
         lines.append(
             f"| `{model}` | {sum(row.calls for row in part)} | {taken * 1e3:.3f} ms | {made * 1e3:.3f} ms | "
             f"{made / taken:.2f} | {least / taken:.2f} |"

@@ -123,7 +123,7 @@ def kernel_work(
 
 
 def cold_part(nodes: Sequence[SchedulerNode], schedule: Schedule, device: Target) -> float:
-    """Return the part of a kernel's reads that are inputs of its graph, if the cache does not hold all inputs."""
+    """Return the part of the reads that are inputs of the graph; 0 if the cache holds all inputs."""
     sizes = {buffer.name: _bytes(buffer) for buffer in schedule.buffers if buffer.input}
     if sum(sizes.values()) <= device.l2_cache_bytes / 2:
         return 0.0

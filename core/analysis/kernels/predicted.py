@@ -267,7 +267,7 @@ def predict(work: KernelWork, device: Target, cold: float, torch: str) -> Predic
 
 
 def by_roofline(allowed_s: float | None) -> Prediction | None:
-    """Return a coarse prediction for a kind without a model, from the datasheet's least seconds; None without them."""
+    """Return a coarse prediction from the roofline's seconds, for a kind without a model."""
     if allowed_s is None:
         return None
     fit = measured().kinds[GENERIC].parameters
