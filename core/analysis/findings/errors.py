@@ -132,7 +132,6 @@ def not_called(facts: RunFacts) -> Iterator[Finding]:
                 reason=case("not called", "reason"),
                 advice=advice,
                 page="overview",
-                weight="cost",
             )
 
 
@@ -154,14 +153,7 @@ def nothing_compiled(facts: RunFacts) -> Iterator[Finding]:
     }
     for row in book()["uncompiled"]:
         if any(name in row and re.search(row[name], text) for name, text in texts.items()):
-            yield Finding(
-                rule="nothing compiled",
-                title=row["title"],
-                reason=row["reason"],
-                advice=row["advice"],
-                page="overview",
-                weight="cost",
-            )
+            yield Finding("nothing compiled", row["title"], row["reason"], row["advice"], page="overview")
             return
 
 
