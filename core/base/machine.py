@@ -9,11 +9,10 @@ import hashlib
 import os
 import shutil
 import site
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -144,18 +143,6 @@ def own_process(name: str, *arguments: str) -> tuple[str, ...]:
     The process must start in the directory `PROJECT_DIR`.
     """
     return (sys.executable, "-m", own_module(name), *arguments)
-
-
-def start_for_home(command: Sequence[str], home: Path) -> subprocess.Popen[bytes]:
-    """Start a command of Compileboard for a store's home, without input and output."""
-    return subprocess.Popen(
-        command,
-        cwd=PROJECT_DIR,
-        env={**os.environ, "COMPILEBOARD_HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
 
 
 def python_path(packages: Collection[str] | None = None) -> str:

@@ -1,16 +1,18 @@
-"""Progress of a run: its steps, the place of a crash, and the status if the supervisor was killed."""
+"""Progress of a run: its steps, counts over its ranks, the place of a crash, and a killed supervisor's status."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from core.analysis.durations import phase_class
 from core.analysis.verdict import graph_count
-from core.base.files import regular
+from core.base.files import open_regular, regular
 from core.base.words import limit_s
 from core.job import CompileJob
 from core.job.targets import TARGETS
@@ -18,7 +20,7 @@ from core.report import Kernel, Phase, Report, Setting
 from core.runs.status import State, Status
 from core.runs.store import Run
 from core.runs.tools.tasks import read_task
-from core.trace.reader import TraceReader
+from core.trace.reader import TraceReader, header_lines
 
 DIRECTORY = "aoti"
 PACKAGE = "model.pt2"
@@ -28,6 +30,12 @@ SOURCES = ("main.cpp", "CMakeLists.txt", "README.md")
 EXPORTING, COMPILING = "exporting the model", "compiling the package"
 FROM_PYTHON, FROM_CPP = "running the package from Python", "running the package from C++"
 PACKAGE_TIMING, TRYING = "timing the package", "trying sizes"
+# More ranks are not counted, since each log is read.
+MOST_COUNTED = 64  #: ranks of a followed job whose logs are counted
+MOST_NEW_BYTES = 16_000_000  #: new bytes of a rank's log that are counted at once
+# A restarted compilation starts again, as a later attempt.
+START, RESTART = b'{"dynamo_start"', re.compile(rb'"attempt": [1-9]')
+GRAPH = b'{"dynamo_output_graph"'
 
 
 def aoti_steps(job: CompileJob) -> tuple[str, ...]:
@@ -325,3 +333,67 @@ def overdue_limit_s(run: Run, status: Status, grace_s: float = 0.0) -> float | N
     if limits is None or not status.started_s or time.time() - status.started_s <= limits.time_limit_s + grace_s:
         return None
     return limits.time_limit_s
+
+
+@dataclass(frozen=True, slots=True)
+class RankCounts:
+    """Sums over all ranks, and the time of the newest write; counts are None for more ranks than are read."""
+
+    ranks: int
+    compilations: int | None
+    graphs: int | None
+    log_bytes: int
+    written_s: float
+
+
+@dataclass(slots=True)
+class _Log:
+    """Counts of one log, which only grows."""
+
+    path: Path
+    offset: int = 0
+    compilations: int = 0
+    graphs: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+    def look(self) -> None:
+        """Count the records since the last look, at most 16 MB of them. Raises OSError."""
+        with self.lock, open_regular(self.path) as file:
+            file.seek(self.offset)
+            data = file.read(MOST_NEW_BYTES)
+            data = data[: data.rfind(b"\n") + 1]
+            self.offset += len(data)
+            for header in header_lines(data):
+                line = data[header.end() : data.index(b"\n", header.end())]
+                self.graphs += line.startswith(GRAPH)
+                self.compilations += line.startswith(START) and RESTART.search(line) is None
+
+
+def rank_counts(run: Run) -> RankCounts:
+    """Return the sums over all ranks of a run; a log that cannot be read counts as empty."""
+    ranks = run.ranks()
+    paths = [path for rank in ranks if (path := run.of_rank(rank).log_path()) is not None]
+    states = [status for path in paths if (status := regular(path)) is not None]
+    logs = list(_looked(paths)) if len(paths) <= MOST_COUNTED else None
+    return RankCounts(
+        ranks=len(ranks),
+        compilations=None if logs is None else sum(log.compilations for log in logs),
+        graphs=None if logs is None else sum(log.graphs for log in logs),
+        log_bytes=sum(status.st_size for status in states),
+        written_s=max((status.st_mtime for status in states), default=0.0),
+    )
+
+
+def _looked(paths: Iterable[Path]) -> Iterable[_Log]:
+    for path in paths:
+        log = _log(path)
+        try:
+            log.look()
+        except OSError:
+            continue
+        yield log
+
+
+@lru_cache(maxsize=4 * MOST_COUNTED)
+def _log(path: Path) -> _Log:
+    return _Log(path)

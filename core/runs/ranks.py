@@ -25,9 +25,10 @@ from core.analysis.ranks.groups import RankRow, Ranks, RankSide, group_ranks, ro
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import read, regular, write_atomically
-from core.base.machine import PROJECT_DIR, own_process, start_for_home
+from core.base.machine import PROJECT_DIR, own_process
 from core.report.places import Payload
 from core.report.run import Fingerprint
+from core.runs.processes.handles import start_for_home
 from core.runs.store import RANKS, Run
 from core.trace.ranks import fingerprint
 from core.trace.reader import text_at

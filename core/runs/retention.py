@@ -26,13 +26,14 @@ from filelock import FileLock, Timeout
 
 from core.base.errors import CompileboardError, SettingError, StoreError
 from core.base.files import in_words
-from core.base.machine import own_process, start_for_home
+from core.base.machine import own_process
 from core.job import GIB
 from core.runs.index.database import RunIndex
 from core.runs.index.entry import IndexedRun, read_entry
 from core.runs.index.query import RunQuery
 from core.runs.limits import positive_number
 from core.runs.people import audited
+from core.runs.processes.handles import start_for_home
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, moved_of
 from core.runs.store import ARCHIVED, Run
 

@@ -25,7 +25,7 @@ from core.analysis.verdict import Summary, summary
 from core.base.decoder import decoded_as, unpacked_as
 from core.base.errors import DecodeError, ReportError, StoreError, TraceError
 from core.base.files import MOST_BYTES, in_words, read, regular, remove, write_atomically, writing
-from core.base.machine import own_process, start_for_home
+from core.base.machine import own_process
 from core.base.words import gib, number, ranges_words
 from core.graph.fx import NodesOf, recorded_model
 from core.graph.model import GraphModel, collection_paused
@@ -35,6 +35,7 @@ from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.report.parts import PartsWriter, open_parts
 from core.report.run import Profile
 from core.runs.inputs import opened_input
+from core.runs.processes.handles import start_for_home
 from core.runs.processes.reading import READ_LIMITS, ReadLimits, read_profile_apart, stored_profile
 from core.runs.remote import bring_back, is_away
 from core.runs.status import Status

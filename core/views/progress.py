@@ -24,8 +24,7 @@ from core.base.files import regular
 from core.report import Call, Compilation, EntryPoint, Report, Script, stored
 from core.runs.index.database import RunIndex
 from core.runs.people import ReachedLimit
-from core.runs.progress import Progress, progress
-from core.runs.rank_counts import RankCounts, rank_counts
+from core.runs.progress import Progress, RankCounts, progress, rank_counts
 from core.runs.remote import bring_back, is_away, remote_archive
 from core.runs.retention import trim
 from core.runs.runner import Wait

@@ -125,7 +125,6 @@ LEFT: dict[str, int] = {
     "core/analysis/speed.py": 2,
     "core/analysis/verdict.py": 2,
     "core/analysis/work.py": 7,
-    "core/commands/compare.py": 1,
     "core/commands/export.py": 4,
     "core/commands/main.py": 8,
     "core/commands/open_log.py": 8,
@@ -135,7 +134,7 @@ LEFT: dict[str, int] = {
     "core/commands/run.py": 1,
     "core/commands/runs.py": 6,
     "core/commands/seeds.py": 7,
-    "core/commands/summary.py": 2,
+    "core/commands/summary.py": 3,
     "core/commands/tour.py": 2,
 }
 LAYERS_WITHOUT_SENTENCES = ("core/analysis/", "core/commands/")

@@ -18,8 +18,8 @@ from core.analysis.budget import read_budget
 from core.analysis.comparison.matching import RunSide
 from core.base.errors import JobError
 from core.commands.agents.session import POLL_S, ToolCall
-from core.commands.compare import ALL
 from core.commands.report import PAGES, budget_name, budget_view, compilation_of, page_blocks
+from core.commands.summary import ALL
 from core.commands.sweep import search_sweep, sweep_lines
 from core.job import MAX_CODE_BYTES, CompileJob
 from core.job.options import OPTIONS
