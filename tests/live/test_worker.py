@@ -112,12 +112,13 @@ def test_memory_of_children_counts(run_code: RunCode) -> None:
 
 
 def test_no_process_outlives_its_run(run_code: RunCode) -> None:
-    sleeper = f"os.execvp(sys.executable, [sys.executable, '-IS', '-c', 'import time; time.sleep(100)', '{MARK}'])"
+    # The second fork is one of a small process: a fork of torch's takes long.
+    forks = "import os, time; os.fork(); time.sleep(100)"
+    sleeper = f"os.execvp(sys.executable, [sys.executable, '-IS', '-c', '{forks}', '{MARK}'])"
     code = calling(
         "for _ in range(50):",
         "    if os.fork() == 0:",
         "        os.setsid()",
-        "        os.fork()",
         f"        {sleeper}",
     )
     run = run_code(code, compile=EAGER)
