@@ -278,11 +278,8 @@ class StorageSizes:
         buffer = self._buffers.get(name)
         if buffer is None:
             return None
-        return self.of_text(
-            f"({''.join(f'{size}, ' for size in buffer.shape)})",
-            f"({''.join(f'{size}, ' for size in buffer.stride)})",
-            buffer.dtype,
-        )
+        shape, stride = (f"({''.join(f'{size}, ' for size in sizes)})" for sizes in (buffer.shape, buffer.stride))
+        return self.of_text(shape, stride, buffer.dtype)
 
     def _tuple(self, text: str) -> list[int] | None:
         try:

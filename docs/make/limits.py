@@ -27,7 +27,7 @@ SECTIONS = {
         "pages/gate/people",
     ),
     "Servers and nodes": (
-        *("core/base/connections", "core/runs/engine/cluster/", "core/runs/engine/transports/", "pages/gate/"),
+        *("core/runs/processes/servers", "core/runs/engine/cluster/", "core/runs/engine/transports/", "pages/gate/"),
         "core/runs/processes/reading",
     ),
     "Uploads and logs": (

@@ -327,7 +327,8 @@ def test_an_agent_that_only_looks_starts_nothing(home: Path) -> None:
 
 
 def test_a_run_that_an_agent_may_not_open_is_a_run_that_does_not_exist(home: Path) -> None:
-    run, session = run_id(home, "measured"), session_of(home, sees=lambda run: False)
+    run, hidden = run_id(home, "measured"), lambda run: False
+    session = session_of(home, sees=hidden, lists=hidden)
     assert data(session, "runs")["runs"] == []
     for tool in ("verdict", "findings", "fixes", "issue"):
         with pytest.raises(StoreError) as refused:

@@ -195,7 +195,7 @@ def test_a_preset_of_many_runs_asks_for_confirmation() -> None:
 
 def test_a_sweep_that_grows_asks_for_confirmation_and_has_a_limit() -> None:
     presets = {question.name: question for question in questions(each_s=None).presets}
-    assert [name for name, question in presets.items() if question.grows] == ["faster", "sooner", "smaller"]
+    assert [name for name, question in presets.items() if question.grows] == ["faster", "sooner", "smaller", "rewrites"]
     assert presets["faster"].confirmation_label.startswith("Start at least ")
     assert presets["faster"].sweep().budget_s == SEARCH_S
     assert presets["modes"].sweep().budget_s is None

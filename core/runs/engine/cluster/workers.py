@@ -42,13 +42,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from core.base.connections import limit_half_open
 from core.base.decoder import unpacked_as
 from core.base.errors import DecodeError, NodeError, SettingError
 from core.base.files import in_words, one_line, read_line
 from core.base.words import limit_s as in_seconds
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import MOST_CALL_BYTES, EndTurnCall, ForgetCall, Words
+from core.runs.processes.servers import limit_half_open
 
 TOKEN_FILE, SERVERS_TOKEN_FILE = "workers-token", "servers-token"
 TOKEN_BYTES = 32

@@ -12,8 +12,8 @@ import pytest
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from core.base import connections
-from core.base.connections import limited
+from core.runs.processes import servers
+from core.runs.processes.servers import limited
 from tests.support.places import ROOT
 
 Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -95,7 +95,7 @@ def test_a_half_open_connection_is_closed_and_others_stay(monkeypatch: pytest.Mo
             assert await answer(sending, b"cd") == b"ok"
             assert await answer(idle, HALF + REST) == b"ok"
 
-    monkeypatch.setattr(connections, "HEADER_S", 0.2)
+    monkeypatch.setattr(servers, "HEADER_S", 0.2)
     in_loop(check())
 
 
@@ -113,7 +113,7 @@ def test_an_address_has_so_many_half_open_connections(monkeypatch: pytest.Monkey
             assert [await answer(each, REST) for each in kept[1:]] == [b"ok"] * 2
             assert await answer(idle, HALF + REST) == b"ok"
 
-    monkeypatch.setattr(connections, "MOST_HALF_OPEN", 3)
+    monkeypatch.setattr(servers, "MOST_HALF_OPEN", 3)
     in_loop(check())
 
 
@@ -123,7 +123,8 @@ def test_a_server_may_open_more_files_than_its_shell_says() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     code = (
         "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (256, r.getrlimit(r.RLIMIT_NOFILE)[1]));"
-        "from core.base.connections import limit_half_open; limit_half_open(); print(r.getrlimit(r.RLIMIT_NOFILE)[0])"
+        "from core.runs.processes.servers import limit_half_open as limit;"
+        "limit(); print(r.getrlimit(r.RLIMIT_NOFILE)[0])"
     )
     printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert int(printed) == min(connections.MOST_FILES, hard)
+    assert int(printed) == min(servers.MOST_FILES, hard)
