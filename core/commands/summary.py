@@ -1,4 +1,4 @@
-"""Reports as commands print them, the exit codes of their checks, and the commands `compare` and `ranks`."""
+"""Reports as commands print them, exit codes of checks, and the commands `compare` and `ranks`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of a run: its steps, counts over its ranks, the place of a crash, and a killed supervisor's status."""
+"""Progress of a run: steps, counts of ranks, place of a crash, status after a killed supervisor."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from core.base.files import read, regular, write_atomically
 from core.base.machine import PROJECT_DIR, own_process
 from core.report.places import Payload
 from core.report.run import Fingerprint
-from core.runs.processes.handles import start_for_home
+from core.runs.processes.servers import start_for_home
 from core.runs.store import RANKS, Run
 from core.trace.ranks import fingerprint
 from core.trace.reader import text_at

@@ -33,7 +33,7 @@ from core.runs.index.entry import IndexedRun, read_entry
 from core.runs.index.query import RunQuery
 from core.runs.limits import positive_number
 from core.runs.people import audited
-from core.runs.processes.handles import start_for_home
+from core.runs.processes.servers import start_for_home
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, moved_of
 from core.runs.store import ARCHIVED, Run
 

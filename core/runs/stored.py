@@ -35,8 +35,8 @@ from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.report.parts import PartsWriter, open_parts
 from core.report.run import Profile
 from core.runs.inputs import opened_input
-from core.runs.processes.handles import start_for_home
 from core.runs.processes.reading import READ_LIMITS, ReadLimits, read_profile_apart, stored_profile
+from core.runs.processes.servers import start_for_home
 from core.runs.remote import bring_back, is_away
 from core.runs.status import Status
 from core.runs.store import Run, Store

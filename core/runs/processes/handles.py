@@ -20,10 +20,9 @@ import ctypes
 import os
 import re
 import signal
-import subprocess
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -33,7 +32,6 @@ import psutil
 from msgspec import Meta
 
 from core.base.decoder import decoded_as
-from core.base.machine import PROJECT_DIR
 from core.runs.status import Seconds, Status
 
 MARK = "COMPILEBOARD_FORK_SERVER"
@@ -382,15 +380,3 @@ def _share(process: psutil.Process, resident: int) -> int:
         if match := SHARE.search(file.read()):
             return int(match[1]) * 1024
     return resident
-
-
-def start_for_home(command: Sequence[str], home: Path) -> subprocess.Popen[bytes]:
-    """Start a command of Compileboard for a store's home, without input and output."""
-    return subprocess.Popen(
-        command,
-        cwd=PROJECT_DIR,
-        env={**os.environ, "COMPILEBOARD_HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )

@@ -1,4 +1,4 @@
-"""Servers of a store: the addresses of its dashboards, and limits of half-open connections.
+"""Servers of a store: their addresses, limits of half-open connections, and commands for a home.
 
 Each dashboard writes its address to a file in `<home>/servers`, readable by its owner only. A connection is half-open
 until it has sent a whole header of a request, at its start and after each response. uvicorn keeps such connections for
@@ -12,7 +12,8 @@ import contextlib
 import os
 import re
 import resource
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from msgspec import Meta
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError
 from core.base.files import make_private, read, write_atomically
+from core.base.machine import PROJECT_DIR
 from core.runs.processes.handles import LOCAL
 from core.runs.status import Handle
 
@@ -150,3 +152,15 @@ def _stop(connection: Any) -> None:
     if connection.header_timer is not None:
         connection.header_timer.cancel()
         connection.header_timer = None
+
+
+def start_for_home(command: Sequence[str], home: Path) -> subprocess.Popen[bytes]:
+    """Start a command of Compileboard for a store's home, without input and output."""
+    return subprocess.Popen(
+        command,
+        cwd=PROJECT_DIR,
+        env={**os.environ, "COMPILEBOARD_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
