@@ -494,18 +494,18 @@ def _shapes(compilation: Compilation) -> dict[str, list[Shape]]:
     return shapes
 
 
-def most_called_line(kernel: Kernel, path: str, nodes: Mapping[str, FxNode], op: str) -> int | None:
-    """Return the line of a file that called an op, otherwise the line of most of a kernel's ops.
+def called_lines(kernel: Kernel, path: str, nodes: Mapping[str, FxNode], op: str = "") -> list[int]:
+    """Return the lines of a file that called an op, otherwise those of a kernel's ops, the line of most ops first.
 
-    Views count only if there are no other ops. None if the kernel does not come from the file.
+    Views count only if there are no other ops. Empty if the kernel does not come from the file.
     """
     known = [nodes[name] for name in kernel.origins if name in nodes]
     working = [node for node in known if op_class(node.target) != "view"] or known
     for chosen in ([node for node in known if node.name == op], working):
         lines = Counter(line for node in chosen if (line := _innermost(node, path)))
         if lines:
-            return lines.most_common(1)[0][0]
-    return None
+            return [line for line, _ in lines.most_common()]
+    return []
 
 
 def _innermost(node: FxNode, path: str) -> int | None:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from core.analysis.comparison.kernels import counterpart, node_ops
-from core.analysis.kernels.kernel import kernel_names, most_called_line, node_op
+from core.analysis.kernels.kernel import called_lines, kernel_names, node_op
 from core.base import words as fmt
 from core.code.diff import TextDiff, diff_texts
 from core.code.output_code import AROUND_CALL, kernel_code
@@ -239,7 +239,18 @@ class KernelView:
 
     def line_in(self, path: str, nodes: Mapping[str, FxNode], op: str = "") -> int | None:
         """Return the line of a file where to begin, that of an op or of most ops; None without one."""
-        return most_called_line(self.kernel, path, nodes, op) or min(self.lines_in(path, nodes), default=None)
+        called = called_lines(self.kernel, path, nodes, op)
+        return called[0] if called else min(self.lines_in(path, nodes), default=None)
+
+    def called_words(self, path: str, nodes: Mapping[str, FxNode]) -> str:
+        """Return the lines of a file that call the kernel's ops, without their callers; empty without one."""
+        lines = sorted(called_lines(self.kernel, path, nodes))
+        name = code(path.rpartition("/")[2], LONGEST_LINE)
+        return (
+            f"Its ops are on {fmt.agree(len(lines), 'line', 'lines')} {fmt.ranges_words(lines)} of {name}."
+            if lines
+            else ""
+        )
 
     def elsewhere(self, path: str, nodes: Mapping[str, FxNode]) -> str:
         """Return the lines of other files that called the kernel's ops; empty if all are in this file."""

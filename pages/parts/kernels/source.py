@@ -85,6 +85,8 @@ def user_lines(view: View, kernel: Kernel, *, op: str = "", selects: bool = True
     path = next(iter([*(file for file in own if file in recorded), *recorded]), shown.source_path)
     user = _coloured(view, kernel, nodes, path)
     if user is not None:
+        if words := shown.called_words(path, nodes):
+            st.caption(words)
         line = shown.line_in(path, nodes, op)
         first = f"{line_prefix(view, path)}:{line}" if line and selects else None
         code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=first)

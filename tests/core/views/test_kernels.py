@@ -126,6 +126,8 @@ def test_a_kernels_lines_begin_with_those_of_an_op_or_of_most_ops() -> None:
     assert len(lines) > 1
     assert lines <= view.lines_in(path, nodes)
     assert view.line_in("elsewhere.py", nodes) is None
+    assert view.called_words(path, nodes) == "Its ops are on lines 46–47 of `model.py`."
+    assert view.called_words("elsewhere.py", nodes) == ""
     assert view.elsewhere(path, nodes) == ""
     assert replace(view, kernel=replace(kernel, stacks=())).elsewhere(path, {}) == view.no_line
     assert view.elsewhere("elsewhere.py", nodes) == "Other files: `model.py:30`, `model.py:46`, `model.py:47`."
