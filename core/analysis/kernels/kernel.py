@@ -495,7 +495,7 @@ def _shapes(compilation: Compilation) -> dict[str, list[Shape]]:
 
 
 def called_lines(kernel: Kernel, path: str, nodes: Mapping[str, FxNode], op: str = "") -> list[int]:
-    """Return the lines of a file that called an op, otherwise those of a kernel's ops, the line of most ops first.
+    """Return the lines of a file that called an op, or else a kernel's ops; the line of most ops first.
 
     Views count only if there are no other ops. Empty if the kernel does not come from the file.
     """
