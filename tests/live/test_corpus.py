@@ -15,7 +15,7 @@ from tests.support.sample import DAY
 
 pytestmark = pytest.mark.torch
 # Each case runs on one of so many consecutive days.
-DAYS = 17
+DAYS = 21
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from core.analysis.findings.break_advice import (
     known_cure,
     with_tensors,
 )
-from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, known_causes
+from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, first_sentences, known_causes
 from core.analysis.repairs.offers import line_of
 from core.analysis.repairs.source import CodeFix, Proposal, read_code
 from core.report import Compilation, EntryPoint, GraphBreak
@@ -76,7 +76,7 @@ def raised_at_run_time(facts: RunFacts) -> Iterator[Finding]:
     yield Finding(
         rule="raised at run time",
         title=f"Compiled code raised `{error.type}` in 1 call that eager made.",
-        reason=f"{'. '.join(error.message.strip().splitlines()[:2]).rstrip('.')}.",
+        reason=first_sentences(error.message),
         advice=hint[0] if hint else advice,
         page="overview",
         weight="wrong",
@@ -92,7 +92,7 @@ def raised_in_eager(facts: RunFacts) -> Iterator[Finding]:
     yield Finding(
         rule="raised in eager",
         title=case("eager", "title", type=error.type, call=error.stage.partition(":")[0], at=at),
-        reason=f"{'. '.join(error.message.strip().splitlines()[:2]).rstrip('.')}.",
+        reason=first_sentences(error.message),
         advice=case("eager"),
         page="overview",
         weight="wrong",
@@ -110,7 +110,7 @@ def raised_in_script(facts: RunFacts) -> Iterator[Finding]:
     yield Finding(
         rule="raised in a script",
         title=case("script raised", "title", type=error.type, at=at),
-        reason=f"{'. '.join(error.message.strip().splitlines()[:2]).rstrip('.')}." if error.message.strip() else "",
+        reason=first_sentences(error.message),
         advice=case("script raised"),
         page="overview",
         weight="wrong",

@@ -171,3 +171,10 @@ def known_causes(of: CauseKind) -> tuple[KnownCause, ...]:
 
 def _undisturbed(measured: Speed | None) -> Speed | None:
     return measured if measured is not None and not measured.disturbed else None
+
+
+def first_sentences(message: str) -> str:
+    """Return the first two lines of torch's message that are not empty, as sentences."""
+    lines = [line.strip().rstrip(".") for line in message.splitlines() if line.strip()][:2]
+    text = " ".join(line if line.endswith((":", ",")) else f"{line}." for line in lines)
+    return f"{text[:-1]}." if text else ""

@@ -388,6 +388,12 @@ def setting_fix(name: str) -> CodeFix | None:
 
 # Kind of break of an op that returns a tensor's values, and its op whose numbers a setting captures.
 OF_VALUES, LISTED = "GB0033", re.compile(r"\.tolist\(")
+# Kind of break of an op whose result has a size that depends on data, and torch's own ops with a symbol for this size.
+OF_SIZES = "GB0036"
+WITH_SYMBOLS = re.compile(
+    r"aten\.(?:nonzero|nonzero_numpy|_unique2?|unique_dim|unique_consecutive|repeat_interleave|masked_select|bincount"
+    r"|_to_dense|_spdiags|_padded_dense_to_jagged_forward)\."
+)
 
 
 def settings_of_break(graph_break: GraphBreak) -> list[str]:
@@ -395,6 +401,9 @@ def settings_of_break(graph_break: GraphBreak) -> list[str]:
     ids = [name for name, entry in SETTINGS.items() if graph_break.registry_id in entry.registry_ids]
     if graph_break.registry_id == OF_VALUES and LISTED.search(graph_break.code):
         return [*ids, "capture_scalar_outputs"]
+    op = graph_break.context
+    if graph_break.registry_id == OF_SIZES and op.startswith("aten.") and not WITH_SYMBOLS.match(op):
+        return []
     named = [name for hint in graph_break.hints for name in NAMED.findall(hint) if name in SETTINGS]
     return ids or list(dict.fromkeys(named))
 

@@ -302,6 +302,24 @@ def test_a_size_that_decides_later_gets_no_setting(later: str, is_set: bool) -> 
     assert ("capture_dynamic_output_shape_ops = True" in found.advice) == is_set == (found.proposal is not None)
 
 
+@pytest.mark.parametrize(
+    ("op", "is_set"),
+    [
+        ("aten.nonzero.default", True),
+        ("aten._unique2.default", True),
+        ("own.kept.default", True),
+        ("aten._ctc_loss.Tensor", False),
+        ("aten.linalg_lstsq.default", False),
+    ],
+)
+def test_an_op_without_a_symbol_for_its_size_gets_no_setting(op: str, is_set: bool) -> None:
+    report, source = at_line("i = sized(x)", "GB0036")
+    broken = replace(report.graph_breaks[0], context=op)
+    found = findings(replace(report, graph_breaks=(broken,)), "", source)[0]
+    assert ("capture_dynamic_output_shape_ops" in found.advice) == is_set == (found.proposal is not None)
+    assert ("torch has no symbol for this size" in found.advice) == (not is_set)
+
+
 def test_a_hint_that_eager_may_raise_is_dropped_for_the_explanation() -> None:
     hint = "Your code may result in an error when running in eager."
     found = replace(broken("/home/me/m.py", hint).graph_breaks[0], explanation="No handler.")

@@ -219,5 +219,7 @@ def test_an_error_of_a_script_has_one_card() -> None:
     report = replace(QUIET, compilations=(), script=Script((), 1, 1.0, (), ()), error=error)
     (found,) = findings(report)
     assert (found.title, found.reason) == ("The script ended with `ValueError` at `m.py:9`.", "4 is odd.")
+    long = replace(error, message="The backend raised:\n\nit takes no tensors.\nMore:\n  ...")
+    assert findings(replace(report, error=long))[0].reason == "The backend raised: it takes no tensors."
     failed = replace(report, compilations=(frame("0/0", status="failed", error="no"),))
     assert "raised in a script" not in [each.rule for each in findings(failed)]

@@ -33,6 +33,15 @@ ERRORS = {
     "Suggested fixes:\n  n = Dim('n', max=8)\n": (
         "The code takes only some sizes of the dynamic dimension `n` in the way of the sample."
     ),
+    "torch.compile does not support compiling torch.jit.script or torch.jit.freeze models directly.": (
+        "`torch.compile` takes no model of `torch.jit`."
+    ),
+    "A callable function is expected, but <class '__main__.Stage'> is provided.": (
+        "`torch.compile` got an object of `__main__.Stage`, which cannot be called."
+    ),
+    "'function' object has no attribute '__func__'": (
+        "A method was expected, and an attribute with its name is a compiled function."
+    ),
     "6 not in range [2, 4]": "The sample has size 6 in a dimension that allows 2 to 4.",
     "Could not guard on data-dependent expression Eq(u0, 1).\nCaused by: (_export/non_strict_utils.py:1205)": (
         "A branch decides by a tensor's value, and export keeps one way only."
