@@ -144,7 +144,7 @@ class _Drawing:
         below = [max(0, (eager or 0) - size) for eager, size in zip(self._eager_bytes, moved, strict=True)]
         times = [time or 0.0 for time in self._times] if self._total_s else self._estimates
         shares = [self._time_words(place).removesuffix(" of time") for place in range(len(launched))]
-        yield largest("most time", launched, times, shares)
+        yield largest("most time" if self._total_s else "most time, estimated", launched, times, shares)
         yield largest("most bytes", launched, moved, [*map(bytes_, moved)])
         if self._schedule.has_steps:
             why = (

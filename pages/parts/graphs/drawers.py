@@ -168,6 +168,8 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
     _keep_frame(picture, chosen.frame)
     if pair and pair == pair_before and chosen.id not in (None, selected_before):
         url.put(url.DRAWER, None)
+        set_state(PAIRED, ((), chosen.id))
+        st.rerun()
     set_state(PAIRED, (pair, chosen.id))
     return chosen.id
 
