@@ -443,13 +443,13 @@ class Refusals:
         first, second = (groups[place] for place in pair)
         badges = " and ".join(group.badge for group in (first, second) if group.badge)
         label = f"both {first.label}" if first.label == second.label else f"{first.label} with {second.label}"
-        return Largest(
-            name, badges, label, text if self.saves(pair) else f"none of {text} saveable", (first.id, second.id)
-        )
+        if not self.saves(pair):
+            label, text = f"{label}, both access {text}", "nothing to save"
+        return Largest(name, badges, label, text, (first.id, second.id))
 
     def _kind(self, pair: tuple[int, int], groups: Sequence[Group]) -> Hashable:
         """Return what equal pairs share, such as those of each layer."""
-        return self.pairs[pair][0], self.saves(pair), *((groups[place].badge, groups[place].label) for place in pair)
+        return self.pairs[pair][0], self.saves(pair), *sorted((groups[at].badge, groups[at].label) for at in pair)
 
     def inside(self, model: GraphModel, places: Mapping[str, int]) -> GraphModel:
         """Return the drawing with the missed fusions on each module that has both launches inside.

@@ -125,7 +125,7 @@ class RefusedPair:
     @property
     def words(self) -> str:
         """Torch's reason; that torch sees no equal access, in other words."""
-        return self.reason if self.saves else "none saveable: other parts, or in another order"
+        return self.reason if self.saves else "nothing to save: other parts, or in another order"
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ class FusionView:
         row = next((row for row in self.refusals.rows if set(row.names) == set(names)), None)
         if row is None or not row.size:
             return "not fused"
-        return f"not fused: {'' if row.saves else 'none of '}{fmt.bytes_(row.size)}{'' if row.saves else ' saveable'}"
+        return f"not fused: {fmt.bytes_(row.size) if row.saves else 'nothing to save'}"
 
     def kernel(self, item_id: str | None) -> Kernel | None:
         """Return the kernel of a hull, an op or a kernel by its id; None if it has no kernel."""

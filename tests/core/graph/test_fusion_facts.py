@@ -221,4 +221,4 @@ def test_the_largest_missed_fusion_is_one_that_could_save_bytes() -> None:
         replace(each, rejected=tuple((first, second, "no shared data") for first, second, _ in each.rejected))
         for each in case.schedule.rounds
     )
-    assert transformer(rounds=apart).model.largest[-1].value == "none of 1.05 MB saveable"
+    assert transformer(rounds=apart).model.largest[-1].value == "nothing to save"

@@ -109,7 +109,7 @@ def test_all_refused_pairs_are_listed_with_the_bytes_that_both_access(fusion: Fu
 
 def test_a_pair_without_an_equal_access_is_listed_last_since_nothing_is_saveable() -> None:
     row = RefusedPair(("op0", "op1"), 262_144, "no shared data")
-    assert (row.saves, row.words) == (False, "none saveable: other parts, or in another order")
+    assert (row.saves, row.words) == (False, "nothing to save: other parts, or in another order")
 
 
 def test_buffers_that_are_read_in_another_order_promise_no_saving() -> None:
