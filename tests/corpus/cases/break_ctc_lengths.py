@@ -6,7 +6,7 @@ Cause: ctc
 Cure: outside|list|tuple|after|before|not compile|disable|separate|eager
 Expects: graphs 1, breaks 0
 Run: --script
-Lacks: cured
+Lacks: explained, cured
 """
 
 import torch

@@ -5,7 +5,6 @@ Finds: graph breaks
 Cause: lstsq|least.squares
 Cure: solve|qr|pinv|pseudo|outside|before
 Expects: graphs 1, breaks 0
-Lacks: cured
 """
 
 import torch
