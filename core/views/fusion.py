@@ -317,8 +317,8 @@ class FusionView:
         nodes = {node.name: node for node in self.schedule.after}
         columns: tuple[Column[RefusedPair], ...] = (
             Column("both access", lambda row: row.size or None, fmt.bytes_, width=84),
+            Column("reason", lambda row: row.words, width=150),
             Column("two launches", lambda row: " with ".join(self._launch_words(nodes[name]) for name in row.names)),
-            Column("reason", lambda row: row.words),
         )
         return Table("refusals", columns, sorted(rows, key=lambda row: (not row.saves, -row.size)))
 

@@ -98,9 +98,9 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
 
 def test_all_refused_pairs_are_listed_with_the_bytes_that_both_access(fusion: FusionView) -> None:
     assert fusion.refusals.texts(fusion.refusals.rows).rows == (
-        ("1.05 MB", "norm2 · layer_norm, add (kernel 2) with add (kernel 4)", INTERMEDIATE_NODES),
-        ("524 kB", "norm1 · layer_norm (kernel 1) with norm2 · layer_norm, add (kernel 2)", INTERMEDIATE_NODES),
-        ("524 kB", "norm1 · layer_norm (kernel 1) with add (kernel 4)", INTERMEDIATE_NODES),
+        ("1.05 MB", INTERMEDIATE_NODES, "norm2 · layer_norm, add (kernel 2) with add (kernel 4)"),
+        ("524 kB", INTERMEDIATE_NODES, "norm1 · layer_norm (kernel 1) with norm2 · layer_norm, add (kernel 2)"),
+        ("524 kB", INTERMEDIATE_NODES, "norm1 · layer_norm (kernel 1) with add (kernel 4)"),
     )
     assert fusion.refusal_counts == r"Refusals of all rounds: 24 × intermediate nodes between node1 \& node2."
     none = replace(fusion, schedule=replace(fusion.schedule, rounds=()))
