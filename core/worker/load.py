@@ -215,7 +215,8 @@ def _version(tensor: torch.Tensor) -> int:
 def _memory(tensor: torch.Tensor) -> object:
     """Return a key of a plain tensor's memory and dtype, or of the tensor itself."""
     is_plain = type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.layout == torch.strided
-    return (tensor.untyped_storage()._cdata, tensor.dtype) if is_plain else id(tensor)
+    address = tensor.untyped_storage().data_ptr() if is_plain else 0
+    return (address, tensor.dtype) if address else id(tensor)
 
 
 def _widened_together(tensors: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -106,7 +106,7 @@ def test_fusion_is_walked_from_its_first_op_to_its_last_and_folded_by_keys(
     page.keyboard.press("Enter")
     expect(item(view, "g:op13")).to_have_attribute("aria-expanded", "false")
     page.keyboard.press(",")
-    expect(view.locator(".film .number")).to_have_text("8 / 9")
+    expect(view.locator(".film .number")).to_have_text("7 / 8")
     page.keyboard.press("Escape")
     expect(view.locator("[aria-selected='true']")).to_have_count(0)
 

@@ -101,6 +101,7 @@ def test_the_context_is_the_program_and_what_it_needs() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     ours = re.compile(
         r"(core|pages)/.*|dashboard\.py|(requirements|constraints|hashes)\.txt|LICENSE|\.streamlit/config\.toml"
+        r"|docs/skill/SKILL\.md"
     )
     wanted = {name for name in tracked if ours.fullmatch(name)}
     found = set(dockerfile.context(ROOT))

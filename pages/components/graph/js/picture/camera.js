@@ -141,8 +141,10 @@ export class Camera {
       widest = Math.max(widest, item.w);
       if (!top || item.y < top.y) top = item;
     }
-    const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
-    const whole = Math.min((width - 2 * MARGIN) / picture.width, (height - 2 * MARGIN) / picture.height);
+    // A view that is being laid out may have no room yet.
+    const [across, down] = [width, height].map((size) => Math.max(1, size - 2 * MARGIN));
+    const all = across / Math.max(right - left, 1);
+    const whole = Math.min(across / picture.width, down / picture.height);
     this.k = isPresenting()
       ? Math.min(PRESENTED, Math.max(LEAST_PRESENTED, all))
       : height < THUMBNAIL
@@ -170,8 +172,8 @@ export class Camera {
     const [width, height] = [this.size.width - this.aside, this.size.height];
     const k = Math.min(
       1.2,
-      (width - 2 * MARGIN) / (right - left || 1),
-      (height - 2 * MARGIN) / (bottom - top || 1),
+      Math.max(1, width - 2 * MARGIN) / (right - left || 1),
+      Math.max(1, height - 2 * MARGIN) / (bottom - top || 1),
     );
     this.glide((width - (left + right) * k) / 2, (height - (top + bottom) * k) / 2, k);
   }

@@ -9,7 +9,7 @@ import { glyph } from "../icons.js";
 const FACT = 15;
 const SHEET = 5;
 const STRIPE = 5;
-export const TIME_FROM = 10;
+const TIME_FROM = 10;
 const ROUND = 6;
 
 /** @param {Placed} placed @param {MetricsData} m */
