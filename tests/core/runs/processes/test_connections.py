@@ -95,7 +95,7 @@ def test_a_half_open_connection_is_closed_and_others_stay(monkeypatch: pytest.Mo
             assert await answer(sending, b"cd") == b"ok"
             assert await answer(idle, HALF + REST) == b"ok"
 
-    monkeypatch.setattr(servers, "HEADER_S", 0.2)
+    monkeypatch.setattr(servers, "HEADER_S", 1.0)
     in_loop(check())
 
 
