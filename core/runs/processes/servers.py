@@ -101,12 +101,14 @@ def limit_half_open() -> None:
 
 
 def limited(protocol: type[Any]) -> None:
-    """Add the limits to a class of uvicorn's HTTP protocols."""
+    """Add the limits to a class of uvicorn's HTTP protocols, unless it has them already."""
+    if hasattr(protocol, "header_timer"):
+        return
+    protocol.header_timer = None
     made, received, lost = protocol.connection_made, protocol.data_received, protocol.connection_lost
 
     def connection_made(self: Any, transport: asyncio.Transport) -> None:
         made(self, transport)
-        self.header_timer = None
         _watch(self)
 
     def data_received(self: Any, data: bytes) -> None:
