@@ -225,7 +225,7 @@ def fusion_frames(
     texts = [text for each, names in graphs for text in _fusion_texts(each, names)]
     for index, (title, detail) in enumerate(texts, 1):
         amount = moved[index] if index <= fusions else schedule.bytes_after
-        less = f": {_less_words(moved[index - 1], amount)}" if index <= fusions and amount is not None else ""
+        less = f": {less_words(moved[index - 1], amount)}" if index <= fusions and amount is not None else ""
         title = f"Fusion {number(index)} of {number(len(texts))}, {title}"
         frames.append(FusionStep(title, detail + less, left - min(index, fusions), moved=amount))
     together = (*drawn, *(launch for part in parts for launch in part.launches))
@@ -262,7 +262,8 @@ def _lowering_words(schedule: Schedule, drawn: Sequence[Launch], ops: Collection
     return f"{loops}: {inlined}{more}" + (f"; {count(idle, 'idle node')} left out" if idle else "")
 
 
-def _less_words(before: int | None, after: int) -> str:
+def less_words(before: int | None, after: int) -> str:
+    """Return how many bytes less or more are moved after than before."""
     less = (before or 0) - after
     return f"{bytes_(abs(less))} {'less' if less > 0 else 'more'}" if less else "as many bytes"
 

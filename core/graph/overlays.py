@@ -13,7 +13,7 @@ from core.analysis.numerics import STANDINGS
 from core.analysis.work import NO_SHARED_DATA, reasons_of_pairs, refused_pairs
 from core.base.words import bytes_
 from core.base.words import number as number_
-from core.graph.launches import FxNodes, Kernels, Launch
+from core.graph.launches import FxNodes, Kernels, Launch, less_words
 from core.graph.model import Node, Overlay
 from core.graph.modules import Trait
 from core.ops.costs import CALLS, Cost, FxCosts, op_class
@@ -170,8 +170,7 @@ def saving_facts(launch: Launch, saved: int | None, moved: int | None, eager: in
         inlined = f"lowering made one scheduler node of its {number_(ops)} ops" if ops > 1 else "one op"
         yield "fusion saved", f"nothing: {inlined}"
     if eager is not None and moved is not None:
-        less = eager - moved
-        words = f"{bytes_(abs(less))} {'less' if less > 0 else 'more'}" if less else "as many bytes"
+        words = less_words(eager, moved)
         yield "against eager", f"about {words}: {bytes_(eager)} by its calls, {bytes_(moved)} here"
 
 

@@ -1,4 +1,4 @@
-"""Preset that turns each rewrite of Inductor off in turn, to see what it saves or costs in a call.
+"""Preset that turns off one rewrite of Inductor after the other, to see what each saves or costs.
 
 A rewrite is a pass that changed the model's graphs, by torch's name for it, or a rule of code generation. A rewrite
 without which the output code is the same is not timed. Each other one is timed against the unchanged job in two
@@ -105,16 +105,19 @@ class Trials:
     race: Race
 
     @property
+    def first(self) -> SweepRow | None:
+        """The unchanged job's row; None before its run."""
+        return self.rows.get(unchanged(True))
+
+    @property
     def call_s(self) -> float:
         """Seconds of a call of the unchanged job; 0 if not measured."""
-        first = self.rows.get(unchanged(True))
-        return (first.compiled_s if first else None) or 0.0
+        return (self.first.compiled_s if self.first else None) or 0.0
 
     @property
     def is_measurable(self) -> bool:
         """True if the unchanged job was timed against itself."""
-        first = self.rows.get(unchanged(True))
-        return first is not None and first.against is not None
+        return self.first is not None and self.first.against is not None
 
     def gains(self, changes: tuple[str, ...]) -> list[Interval]:
         """Return the unchanged job's time over the time without these rewrites, from each process that counts."""
@@ -143,7 +146,12 @@ class Trials:
         return list(itertools.combinations([name for name in self.names if name in largest], 2))
 
     def waiting(self) -> Iterator[Heat]:
-        """Yield the heats to run now: all rewrites compiled, then the distinct ones timed, then two at a time."""
+        """Yield the heats to run now: all rewrites compiled, then the distinct ones timed, then two at a time.
+
+        None if the unchanged job failed.
+        """
+        if self.first is None or self.first.state != "done":
+            return
         stages = (
             [Heat((name,)) for name in self.names],
             [heat for name in self.race.distinct() for heat in _timed((name,))],
@@ -170,11 +178,8 @@ def _trials(question: Question) -> Trials:
 
 
 def more(question: Question) -> tuple[tuple[str, AxisValue], ...]:
-    """Return the label and fields of each cell to add now; none if the unchanged job failed."""
+    """Return the label and fields of each cell to add now."""
     trials = _trials(question)
-    first = trials.rows.get(unchanged(True))
-    if first is None or first.state != "done":
-        return ()
     return tuple(_cell(trials.base, heat) for heat in trials.waiting())
 
 
@@ -197,7 +202,7 @@ def _sentence(question: Question, trials: Trials) -> str:
     told = [f"{name} {_effect_words(trials, gain)}" for name, gain in trials.effects().items()]
     if told:
         return f"Of a call of {duration_s(trials.call_s)}, {listed(told)}."
-    goes_on = more(question) or any(row.state in WAITS for row in question.rows)
+    goes_on = next(trials.waiting(), None) is not None or any(row.state in WAITS for row in question.rows)
     if goes_on or not trials.race.finished:
         return ""
     return NO_EFFECT if trials.is_measurable else NOT_TIMED

@@ -344,7 +344,7 @@ def _bounds(rows: Sequence[LedgerRow], ceilings: Roofline, peak: float) -> tuple
 
 def point_words(row: LedgerRow) -> list[str]:
     """Return the lines of a kernel's hover text: its time, rates, and fraction of the roofline."""
-    time = fmt.predicted_s(row.time_s, row.range_s) if row.time_s and row.range_s else fmt.duration_s(row.time_s)
+    time = _predicted(row) or fmt.duration_s(row.time_s)
     lines = [f"{time} {row.timed}", fmt.per_second(row.flops_s, "FLOP")]
     lines += [fmt.per_second(row.bandwidth_bytes_s)]
     lines += [f"{fmt.percent(row.fraction)} of the roofline"] if row.fraction is not None else []
@@ -386,6 +386,10 @@ def _half_iqr_s(row: LedgerRow) -> float | None:
     return (row.quartiles_s[1] - row.quartiles_s[0]) / 2 if row.quartiles_s else None
 
 
+def _predicted(row: LedgerRow) -> str | None:
+    return fmt.predicted_s(row.time_s, row.range_s) if row.time_s and row.range_s else None
+
+
 def _timed(row: LedgerRow) -> str:
     doubts = ", ".join(DOUBTS[doubt] for doubt in row.doubts)
     return f"{row.timed}; {doubts}" if doubts else row.timed or row.reason
@@ -417,7 +421,7 @@ LEDGER: tuple[Column[LedgerRow], ...] = (
     ),
     Column(
         "predicted",
-        lambda row: fmt.predicted_s(row.time_s, row.range_s) if row.time_s and row.range_s else None,
+        _predicted,
         help="Predicted time of one launch, with the interval for nine of ten kernels",
         width=150,
         optional=True,

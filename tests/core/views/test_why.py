@@ -98,7 +98,7 @@ def test_a_graph_break_is_the_card_of_its_page_without_torchs_registry() -> None
 @pytest.mark.parametrize(
     "question", ["break at line 31", "why does model.py:31 break", "graph break in rescale", "BREAK 1"]
 )
-def test_a_graph_break_is_asked_for_by_its_line_its_function_or_its_number(question: str) -> None:
+def test_a_question_names_a_graph_break_by_its_line_its_function_or_its_number(question: str) -> None:
     assert as_data(ask("graph_break_zoo", question).blocks) == as_data(ask("graph_break_zoo", "why break 1").blocks)
 
 
@@ -139,7 +139,7 @@ def test_the_recompiles_of_a_function_are_its_tree_and_the_longest_in_full(quest
     assert "[0/6] → [0/7] took 1.82 s" in lines
 
 
-def test_recompiles_are_asked_for_by_the_line_that_needed_the_guard() -> None:
+def test_a_question_names_recompiles_by_the_line_that_needs_the_guard() -> None:
     assert "Failed guard:\n  self.mode == 'sin'" in text("recompile_zoo", "why recompile at line 25")
     assert titles(ask("recompile_zoo", "recompile at line 3").blocks) == titles(
         ask("recompile_zoo", "recompile").blocks
@@ -274,7 +274,7 @@ def test_a_line_without_a_record_names_lines_nearby() -> None:
     assert lines[2].endswith("Lines nearby with ops: 27, 28, 29, 30, 46.")
 
 
-def test_the_results_are_those_of_the_comparison_with_eager_and_what_was_not_recorded_is_said() -> None:
+def test_results_are_compared_with_eager_and_an_answer_says_what_was_not_recorded() -> None:
     lines = text("measured", "why is output 0 wrong").splitlines()
     assert lines[0].startswith("Compared with eager: same (1 input, ")
     assert lines[-1] == NOT_RECORDED

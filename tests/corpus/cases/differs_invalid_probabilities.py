@@ -1,4 +1,4 @@
-r"""A mask is drawn with probabilities of which some are above one.
+r"""A mask is drawn with probabilities, and some are above one.
 
 Source: https://github.com/pytorch/pytorch/issues/185246
 Finds: raised in eager or results differ

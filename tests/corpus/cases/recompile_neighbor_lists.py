@@ -1,4 +1,4 @@
-"""A sub-model gets each molecule's table of neighbor lists, of which it reads none.
+"""A sub-model gets each molecule's table of neighbor lists, and reads none.
 
 Source: https://github.com/ClementiGroup/mlcg/pull/57
 Finds: recompiles

@@ -1,4 +1,4 @@
-"""A long input is processed in four chunks, of which the last may be missing.
+"""A long input is processed in four chunks, and the last may be missing.
 
 Source: https://github.com/pytorch/pytorch/pull/141078
 Finds: recompiles
