@@ -24,6 +24,10 @@ def main() -> int:
     running = commands.add_parser("run", help="run the test models on this machine's GPU")
     running.add_argument("--out", type=Path, required=True, help="archive of the runs, .tar.gz")
     running.add_argument("--home", type=Path, required=True, help="directory for the runs")
+    calling = commands.add_parser("calls", help="time whole calls of the test models on this machine's GPU")
+    calling.add_argument("--out", type=Path, required=True, help="JSON file, continued if it exists")
+    calling.add_argument("--budget", type=float, default=420.0, help="seconds until no further model begins")
+    calling.add_argument("--only", nargs="*", default=[], help="names of models")
     judging = commands.add_parser("judge", help="compare predicted times with measured ones that the fit did not see")
     judging.add_argument("archive", type=Path, nargs="?", help="runs of the test models; without it, the gallery's")
     options = parser.parse_args()
@@ -31,6 +35,14 @@ def main() -> int:
         from benchmarks.devices.compared import judge
 
         judge(options.archive)
+        return 0
+    if options.command == "calls":
+        from benchmarks.devices.whole import MODELS, measure_calls
+
+        paths = sorted(MODELS.glob("*.py"))
+        measure_calls(
+            [path for path in paths if not options.only or path.stem in options.only], options.out, options.budget
+        )
         return 0
     if options.command == "run":
         from benchmarks.devices.compared import run_models

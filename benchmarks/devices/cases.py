@@ -6,7 +6,7 @@ Inductor does not fuse them with each other. Values are random, since kernels ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +65,10 @@ class Case:
         return sum(made.nbytes for made in self.inputs)
 
 
-def groups(scale: int = 1) -> list[list[Case]]:
-    """Return all functions in groups; `scale` divides every size, for a check without the device."""
+def groups(scale: int = 1, cases: Iterable[Case] | None = None) -> list[list[Case]]:
+    """Return functions in groups; `scale` divides every size, for a check without the device."""
     made: list[list[Case]] = [[]]
-    for case in sorted(_cases(scale), key=lambda case: case.kind):
+    for case in sorted(_cases(scale) if cases is None else cases, key=lambda case: case.kind):
         group = made[-1]
         full = len(group) >= GROUP or sum(other.nbytes for other in group) + case.nbytes > GROUP_BYTES
         if group and (full or group[0].kind != case.kind):

@@ -21,6 +21,8 @@ from benchmarks.devices import clock, state
 from benchmarks.devices.calls import Call, calls
 from benchmarks.devices.capture import Capture, config, kernel_name
 from benchmarks.devices.cases import Case, groups
+from benchmarks.devices.host import host_costs
+from benchmarks.devices.more_cases import more_calls, more_cases
 
 SCHEMA = 1
 CALLS_AT_ONCE = 8
@@ -91,11 +93,12 @@ def measure(path: Path, budget_s: float) -> int:
     with state.Clocks().sampling() as clocks:
         for key, make in wanted:
             file.add(key, make)
-        try:
-            if not file.data["launches"] and not file.late:
-                file.data["launches"] = launch_gaps()
-        except Exception as error:
-            file.problem("launches", error)
+        for key, costs in (("launches", launch_gaps), ("host", host_costs)):
+            try:
+                if not file.data.get(key) and not file.late:
+                    file.data[key] = costs()
+            except Exception as error:
+                file.problem(key, error)
     file.data["clocks"] += clocks.samples
     file.data["refused"] = state.refusal(file.data["clocks"])
     missing = [key for key, _ in wanted if key not in file.data["groups"]]
@@ -122,6 +125,12 @@ def _work() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         numbered.append((counts[kind], kind, group))
     for number, kind, group in sorted(numbered, key=lambda row: row[0]):
         yield f"{kind} {number}", functools.partial(time_kernels, group)
+    more = more_calls()
+    for start in range(0, len(more), CALLS_AT_ONCE):
+        part = more[start : start + CALLS_AT_ONCE]
+        yield f"calls more {start // CALLS_AT_ONCE}", functools.partial(time_calls, part)
+    for index, group in enumerate(groups(cases=more_cases())):
+        yield f"more {group[0].kind} {index}", functools.partial(time_kernels, group)
 
 
 def time_calls(part: list[Call]) -> list[dict[str, Any]]:
@@ -228,9 +237,11 @@ def check() -> int:
     """Run every function and call on the CPU with small sizes; return the number of failures."""
     failed = 0
     functions: list[tuple[str, Callable[[], Any]]] = [
-        (f"{case.kind} {case.name}", functools.partial(_eager, case)) for group in groups(4096) for case in group
+        (f"{case.kind} {case.name}", functools.partial(_eager, case))
+        for group in (*groups(4096), *groups(cases=more_cases(4096)))
+        for case in group
     ]
-    functions += [(call.name, functools.partial(_called, call)) for call in calls(256)]
+    functions += [(call.name, functools.partial(_called, call)) for call in (*calls(256), *more_calls(256))]
     for name, function in functions:
         try:
             function()
