@@ -37,7 +37,7 @@ The main options of each command (`--help` lists all):
     python -m core profile RUN [FILE]
     python -m core export RUN [RIGHT] [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
         [--allow-leftovers]
-    python -m core mcp [--root DIR]
+    python -m core mcp [--root DIR] [--tools | --call TOOL JSON] [--transcript FILE]
     python -m core skill --to DIR [--force]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]

@@ -88,6 +88,11 @@ def no_directory_words(path: Path) -> str:
     return f"--root: {path} is no directory"
 
 
+def not_json_words(problem: str) -> str:
+    """Return the error for arguments on the command line that are no JSON object."""
+    return f'--call TOOL JSON: arguments are a JSON object, such as \'{{"run": "ID"}}\': {problem}'
+
+
 def named_words(kinds: Sequence[str]) -> str:
     """Return the error for a call that names no model, or several."""
     return f"name one model by {', '.join(kinds)}"

@@ -1,13 +1,13 @@
 """Actions of the visitor, which change the store; each action first checks the visitor's rights.
 
 Pages change the store only through these actions. `attempt` executes an action that may fail, so that pages
-need not catch exceptions.
+need not catch exceptions. The fields for the audience of a run or a sweep are here, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, TypeVar
 
@@ -15,13 +15,17 @@ import streamlit as st
 
 from core import CompileboardError, CompileJob, RecordedSweep, Run, Store, Sweep
 from core.views import comments, sharing
+from core.views import runs as lists
 from core.views.kernels import KernelTool
+from pages.gate.people import the_people
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, maker_of, who
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import server
 from pages.session.runs import run_lists
+from pages.session.url import state_of
 
+AUDIENCES = {"private": "only me", "link": "whoever has its address", "all": "all in their lists"}
 Made = TypeVar("Made")
 Given = ParamSpec("Given")
 
@@ -321,3 +325,31 @@ def attempt(action: Callable[[], Made], say: Callable[[str], object] = refused) 
     except CompileboardError as error:
         say(str(error))
         return None
+
+
+def run_audience(run: Run) -> None:
+    """Draw the choice of a run's audience; until the author chooses, it is everybody."""
+    _audience_picker(run.id, run.audience(), "run", lambda audience: set_audience(run, audience))
+
+
+def sweep_audience(sweep: Sweep) -> None:
+    """Draw the choice of a sweep's audience, which its runs share."""
+    change = partial(set_sweep_audience, sweep.id)
+    _audience_picker(sweep.id, sweep.audience, "sweep", change, "Seen by: ")
+
+
+def _audience_picker(name: str, current: str, what: str, choose: Callable[[str], None], inline_label: str = "") -> None:
+    if the_people() is None:
+        return
+    key = f"audience-{name}"
+    st.selectbox(
+        "Seen by",
+        list(AUDIENCES),
+        list(AUDIENCES).index(current or "all"),
+        key=key,
+        format_func=lambda audience: f"{inline_label}{AUDIENCES[audience]}",
+        width=300 if inline_label else 220,
+        help=lists.audience_help(what),
+        label_visibility="collapsed" if inline_label else "visible",
+        on_change=lambda: attempt(lambda: choose(state_of(key)), toasted),
+    )

@@ -41,7 +41,6 @@ SCREEN_LAYERS = {
         *("menu", "gate", "look", "session", "components/code", "components/contract"),
         *("parts/code", "parts/graphs", "parts/run"),
     },
-    "parts/audience": {"gate", "session"},
     "parts/code": {"look", "session", "components/code", "components/drawer"},
     "parts/comments": {"menu", "gate", "look", "session", "components/comments"},
     "parts/dynamo": {
@@ -49,7 +48,7 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/run"),
     },
     "parts/run": {
-        *("menu", "gate", "look", "session", "parts/audience", "parts/code", "parts/sweep"),
+        *("menu", "gate", "look", "session", "parts/code", "parts/sweep"),
         *("components/boxes", "components/code", "components/progress", "components/upload"),
     },
     "parts/learn": {"menu", "gate", "look", "session", "components/code", "parts/run"},
@@ -71,7 +70,7 @@ SCREEN_LAYERS = {
     "parts/palette": {
         *("menu", "look", "session", "components/keys", "components/palette", "parts/run"),
     },
-    "parts/sweep": {"menu", "gate", "look", "session", "parts/audience"},
+    "parts/sweep": {"menu", "gate", "look", "session"},
     "parts/aotinductor": {
         *("menu", "look", "session", "components/code", "components/boxes", "parts/code", "parts/run"),
     },

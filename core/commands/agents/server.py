@@ -10,12 +10,11 @@ import argparse
 import itertools
 import os
 import signal
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,14 +33,14 @@ from core.commands.agents.session import (
     resource,
     session_of_visitor,
 )
-from core.commands.agents.tools import TOOLS, AgentTool
+from core.commands.agents.tool import Toolbox, failure, print_answer
+from core.commands.agents.tools import TOOLS
 from core.commands.main import own_version
 from core.commands.output import CANCELLED, OK, add_engine_option
 from core.job import CompileJob
 from core.runs.runner import Runner
 from core.runs.store import Run, Store
 from core.views.agents import (
-    CRASHED,
     INSTRUCTIONS,
     PROMPT_TITLES,
     PROMPTS,
@@ -63,12 +62,13 @@ MOST_CALLS_OF_ALL = 64  #: limit: simultaneous tool calls of all agents of a ser
 MOST_REQUEST_BYTES = 1_000_000  #: limit: a request of an agent over HTTP
 MOST_PROGRESS_CHARS = 200  #: a progress message
 END_S, POLL_S = 10.0, 0.05  # until calls of a client that is gone have ended
+ALL_TOOLS = Toolbox({tool.name: tool for tool in TOOLS})
 SessionOf = Callable[[Any], AgentSession]
 
 
 def add_mcp_command(command: argparse.ArgumentParser) -> None:
     """Add the options of `mcp`."""
-    command.set_defaults(function=_serve)
+    command.set_defaults(function=_mcp)
     command.add_argument(
         "--root",
         action="append",
@@ -76,22 +76,44 @@ def add_mcp_command(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="directory whose files agents may name (the working directory); repeat",
     )
+    command.add_argument(
+        "--call",
+        nargs=2,
+        metavar=("TOOL", "JSON"),
+        help="print the answer of a tool to a JSON object of arguments (`-`: standard input), and serve nothing",
+    )
+    command.add_argument("--tools", action="store_true", help="print the tools as a client lists them, a line each")
+    command.add_argument("--transcript", type=Path, metavar="FILE", help="append each call to FILE, a JSON line each")
     add_engine_option(command)
 
 
-def _serve(arguments: argparse.Namespace) -> int:
-    """Serve the tools over stdio until the client closes it, or until SIGTERM."""
-    if find_spec("mcp") is None:
-        raise SettingError(MISSING)
+def _mcp(arguments: argparse.Namespace) -> int:
+    """Serve the tools, or list them, or call one of them."""
     roots = tuple(root.resolve() for root in arguments.root or [Path.cwd()])
     for root in roots:
         if not root.is_dir():
             raise SettingError(no_directory_words(root))
+    if arguments.tools:
+        for tool in TOOLS:
+            print(msgspec.json.encode(tool.listed).decode())
+        return OK
+    own = OwnRunner(Store(), arguments.engine)
+    session = AgentSession(own.store, own.runner, own.sweeps, roots)
+    toolbox = replace(ALL_TOOLS, transcript=arguments.transcript)
+    try:
+        return print_answer(session, toolbox, *arguments.call) if arguments.call else _serve(session, toolbox, own)
+    finally:
+        own.close()
+
+
+def _serve(session: AgentSession, toolbox: Toolbox, own: OwnRunner) -> int:
+    """Serve the tools over stdio until the client closes it, or until SIGTERM."""
+    if find_spec("mcp") is None:
+        raise SettingError(MISSING)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     import anyio
 
-    own = OwnRunner(Store(), arguments.engine)
-    agents = Agents(lambda _: AgentSession(own.store, own.runner, own.sweeps, roots))
+    agents = Agents(lambda _: session, toolbox)
     try:
         anyio.run(agents.over_stdio)
     except KeyboardInterrupt:
@@ -100,20 +122,19 @@ def _serve(arguments: argparse.Namespace) -> int:
         # The thread that reads from the client waits as long as the client does.
         os._exit(CANCELLED)
     agents.end()
-    own.close()
     return OK
 
 
 class Agents:
     """A server of the protocol: tools, prompts and resources; `session_of` returns a request's session."""
 
-    def __init__(self, session_of: SessionOf, tools: tuple[AgentTool, ...] = TOOLS) -> None:
+    def __init__(self, session_of: SessionOf, toolbox: Toolbox = ALL_TOOLS) -> None:
         from anyio import CapacityLimiter
         from mcp.server.lowlevel import Server
 
         # Threads of its own: calls that wait for a run leave a server's other threads free.
         self._threads = CapacityLimiter(MOST_CALLS_OF_ALL)
-        self._session_of, self._tools = session_of, {tool.name: tool for tool in tools}
+        self._session_of, self._toolbox = session_of, toolbox
         self._calls: dict[threading.Event, str] = {}
         self.server: Server[Any] = Server(
             NAME,
@@ -146,7 +167,8 @@ class Agents:
     async def _list_tools(self, *_: Any) -> types.ListToolsResult:
         import mcp_types as types
 
-        return types.ListToolsResult(tools=[_tool(tool) for tool in self._tools.values()])
+        tools = [types.Tool.model_validate(tool.listed) for tool in self._toolbox.tools.values()]
+        return types.ListToolsResult(tools=tools)
 
     async def _call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         from anyio import from_thread, get_cancelled_exc_class, to_thread
@@ -161,7 +183,7 @@ class Agents:
         call = ToolCall(self._session_of(context), report, stop)
         going = [*self._calls.values()]
         if going.count(call.session.by) >= MOST_CALLS or len(going) >= MOST_CALLS_OF_ALL:
-            return _failure(TOO_MANY)
+            return _result(*failure(TOO_MANY))
         self._calls[stop] = call.session.by
         work = partial(self._answer, call, params.name, params.arguments or {})
         try:
@@ -173,15 +195,7 @@ class Agents:
     def _answer(self, call: ToolCall, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         """Return the result of a call; an error is a result, too."""
         try:
-            tool = self._tools.get(name)
-            if tool is None:
-                return _failure(unknown_words("tool", name, tuple(self._tools)))
-            return _result(*tool.answer(call, arguments))
-        except (CompileboardError, msgspec.ValidationError) as error:
-            return _failure(str(error))
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
-            return _failure(CRASHED)
+            return _result(*self._toolbox.result(call, name, arguments))
         finally:
             self._calls.pop(call.stop, None)
 
@@ -240,13 +254,13 @@ class AgentRoute:
             raise SettingError(MISSING)
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        offered = tuple(tool for tool in TOOLS if not tool.is_local)
+        offered = {tool.name: tool for tool in TOOLS if not tool.is_local}
 
         def session_of(context: Any) -> AgentSession:
             visitor = visitor_of(context.request)
             return session_of_visitor(runner(), visitor, lambda job: admit(job, visitor))
 
-        self._agents = Agents(session_of, offered)
+        self._agents = Agents(session_of, Toolbox(offered))
         self._manager = StreamableHTTPSessionManager(
             app=self._agents.server, stateless=True, max_request_body_size=MOST_REQUEST_BYTES
         )
@@ -261,34 +275,11 @@ class AgentRoute:
         await self._manager.handle_request(scope, receive, send)
 
 
-def _tool(tool: AgentTool) -> types.Tool:
-    """Return a tool as the protocol lists it."""
-    import mcp_types as types
-
-    annotations = types.ToolAnnotations(
-        read_only_hint=not (tool.runs or tool.writes), destructive_hint=tool.runs, open_world_hint=tool.runs
-    )
-    return types.Tool(
-        name=tool.name, description=tool.description, input_schema=_schema(tool.arguments), annotations=annotations
-    )
-
-
-def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON schema of arguments, without what only repeats names."""
-    schema: dict[str, Any] = msgspec.json.schema_components([kind])[1][kind.__name__]
-    return {name: value for name, value in schema.items() if name not in ("title", "description")}
-
-
-def _result(text: str, data: dict[str, Any] | None, is_error: bool = False) -> types.CallToolResult:
+def _result(text: str, data: dict[str, Any] | None, is_error: bool) -> types.CallToolResult:
     import mcp_types as types
 
     content = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structured_content=data, is_error=is_error)
-
-
-def _failure(message: str) -> types.CallToolResult:
-    """Return an error as a result, its message as a JSON string."""
-    return _result(msgspec.json.encode({"error": visible(message)}).decode(), None, is_error=True)
 
 
 def _refusal(message: str) -> Exception:

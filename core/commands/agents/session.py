@@ -20,7 +20,13 @@ from core.runs.runner import Runner
 from core.runs.store import Run, Store
 from core.sweep.runner import SweepRunner
 from core.trace.parsers.build import GrowingReport
-from core.views.agents import MOST_CHARS, RunAnswers, named_words, outside_words, unknown_words
+from core.views.agents import (
+    MOST_CHARS,
+    RunAnswers,
+    named_words,
+    outside_words,
+    unknown_words,
+)
 from core.views.artifacts import artifacts_view
 from core.views.printed import AgentAnswer
 

@@ -5,19 +5,16 @@ A tool's docstring is its description, which agents read: no text of a model or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from inspect import signature
-from typing import Annotated, Any, Literal, get_type_hints
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta
 
 from core.analysis.budget import read_budget
 from core.analysis.comparison.matching import RunSide
 from core.base.errors import JobError
 from core.commands.agents.session import POLL_S, ToolCall
+from core.commands.agents.tool import AgentTool
 from core.commands.report import PAGES, budget_name, budget_view, compilation_of, page_blocks
 from core.commands.summary import ALL
 from core.commands.sweep import search_sweep, sweep_lines
@@ -29,9 +26,6 @@ from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.sweep.presets import SEARCH_S, Goal
 from core.views.agents import (
-    FEW_CHARS,
-    LEAST_CHARS,
-    MOST_CHARS,
     NO_BISECTION,
     NOT_AGAIN,
     GraphPart,
@@ -51,7 +45,6 @@ NO_OPTIONS: dict[str, Any] = {}
 MOST_HOPS = 20  #: hops around a node of a graph
 MOST_LISTED = 500  #: limit: runs in a list for an agent
 MOST_SEARCH_S = 3_600.0  #: limit: seconds of a search for settings by an agent
-Chars = Annotated[int, Meta(description="most characters of the answer", ge=LEAST_CHARS, le=MOST_CHARS)]
 Text = Annotated[str, Meta(max_length=4_000)]
 Code = Annotated[str, Meta(description="text of a file instead", max_length=MAX_CODE_BYTES)]
 File = Annotated[Text, Meta(description="path, or path:name of the callable, by default `model`")]
@@ -241,44 +234,6 @@ def _opened(call: ToolCall, run_id: str, compile_id: str) -> tuple[Run, RunSide,
 
 def _lines(facts: Mapping[str, Any], lines: Iterable[str], first: int = 0) -> AgentAnswer:
     return AgentAnswer(facts, "lines", [*lines], first, is_text=True)
-
-
-@dataclass(frozen=True)
-class AgentTool:
-    """A tool: its name and function, and what a client should know before it calls it.
-
-    A tool `runs` a user's code, or `writes` to the store; any other tool only reads. A server offers no tool that
-    `is_local` to its visitors.
-    """
-
-    name: str
-    function: Callable[..., AgentAnswer]
-    runs: bool = False
-    writes: bool = False
-    is_local: bool = False
-
-    @property
-    def description(self) -> str:
-        """The docstring of the function."""
-        return " ".join((self.function.__doc__ or "").split())
-
-    @cached_property
-    def arguments(self) -> type[msgspec.Struct]:
-        """The parameters of the function but its call, and `most_chars`, as a type."""
-        hints = get_type_hints(self.function, include_extras=True)
-        _, *parameters = signature(self.function).parameters.values()
-        fields: list[Any] = [
-            (each.name, hints[each.name], *(() if each.default is each.empty else (each.default,)))
-            for each in parameters
-        ]
-        fields.append(("most_chars", Chars, FEW_CHARS))
-        return msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True, forbid_unknown_fields=True)
-
-    def answer(self, call: ToolCall, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
-        """Return the text and the data of an answer; raises ValidationError, CompileboardError."""
-        given = msgspec.structs.asdict(msgspec.convert(arguments, self.arguments))
-        most_chars = given.pop("most_chars")
-        return self.function(call, **given).fitted(most_chars)
 
 
 TOOLS = (

@@ -22,7 +22,6 @@ from pages.gate.visitor import ANOTHERS, who
 from pages.look.charts import PLOTLY_CONFIG, go, plotly_layout
 from pages.look.palette import MAX_LINE_CHARS, MUTED, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
-from pages.parts.audience import run_audience
 from pages.parts.run.submit import measure_picked
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
@@ -185,7 +184,7 @@ def picked_run(listed: lists.ListedRun) -> None:
             max_chars=MOST_NOTE_CHARS,
             on_change=lambda: attempt(lambda: actions.annotate(run, state_of(note)), toasted),
         )
-        run_audience(run)
+        actions.run_audience(run)
         st.toggle(
             "Pinned",
             listed.entry.pinned,

@@ -23,7 +23,6 @@ from pages.gate.visitor import ANOTHERS, may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, blended, go, plotly_layout
 from pages.look.palette import GRID, INK, MAX_CHARS, MUTED, PAPER, PHASES, SHORT, STATUS, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, plain
-from pages.parts.audience import sweep_audience
 from pages.parts.sweep.charts import (
     cumulative_chart,
     hover_text,
@@ -59,7 +58,7 @@ def sweep(shown: ShownSweep) -> None:
         _progress(shown)
         _steer(shown)
         if shown.own:
-            sweep_audience(shown.view.sweep)
+            actions.sweep_audience(shown.view.sweep)
         st.page_link(menu.SWEEP.script, label="All sweeps", icon=":material/apps:", query_params={url.SWEEP: ""})
         csv_twin(view.sweep.id, lambda: view.csv, key="sweep")
         json_twin(view.sweep.id, lambda: view.data, key="sweep")

@@ -386,7 +386,7 @@ def test_resources_are_the_run_its_code_and_its_artifacts(home: Path, session: A
 
 
 def test_descriptions_and_prompts_have_no_data_and_are_short() -> None:
-    texts = [INSTRUCTIONS, *PROMPTS.values(), *(tool.description for tool in TOOLS)]
+    texts = [INSTRUCTIONS, *PROMPTS.values(), *(tool.listed["description"] for tool in TOOLS)]
     assert [text for text in texts if CONTROL.search(text) or "\n" in text] == []
     assert sum(map(len, texts)) <= 4_000
     assert words(spans(INSTRUCTIONS))
@@ -395,3 +395,40 @@ def test_descriptions_and_prompts_have_no_data_and_are_short() -> None:
 def test_importing_core_and_its_command_line_does_not_import_the_sdk() -> None:
     code = "import sys, core, core.commands.main, core.commands.agents.tools; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_shell_calls_a_tool_and_reads_what_an_agent_reads(
+    home: Path, session: AgentSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, transcript = run_id(home, "graph_break_zoo"), tmp_path / "calls.jsonl"
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(home))
+    calls: dict[str, dict[str, Any]] = {
+        "why": {"run": run, "question": "break 1"},
+        "findings": {"run": run, "most_chars": 3_000},
+    }
+    for name, arguments in calls.items():
+        text, _ = NAMED[name].answer(ToolCall(session), arguments)
+        assert printed("mcp", "--transcript", str(transcript), "--call", name, json.dumps(arguments)) == f"{text}\n"
+        line = json.loads(transcript.read_text().splitlines()[-1])
+        assert line == {"tool": name, "arguments": arguments, "characters": len(text)}
+    assert [json.loads(line)["name"] for line in printed("mcp", "--tools").splitlines()] == [*NAMED]
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "words"),
+    [
+        (("verdict", '{"run": "no-such-run"}'), 1, '{"error":"'),
+        (("no tool", "{}"), 1, '{"error":"no tool'),
+        (("verdict", "{"), 2, ""),
+        (("verdict", "[]"), 2, ""),
+        (("verdict", "[" * 100_000), 2, ""),
+    ],
+)
+def test_a_call_from_a_shell_that_fails_says_so(
+    call: tuple[str, str], code: int, words: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(home))
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()):
+        assert main(["mcp", "--call", *call]) == code
+    assert out.getvalue().startswith(words)
