@@ -21,8 +21,9 @@ def types() -> list[type[Any]]:
 
     `Report` is the first, and the types that are not stored are the last.
     """
-    named: list[type[Any]] = [getattr(report, name) for name in report.__all__]
-    kinds = [kind for kind in named if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")]
+    kinds = [
+        kind for kind in vars(report).values() if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
+    ]
     return sorted(kinds, key=lambda kind: (kind.__name__ != FIRST, kind.__name__ in NOT_STORED, kind.__name__))
 
 

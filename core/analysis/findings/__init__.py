@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import get_args
 
 from core.analysis.findings import answers, calls, dynamo, errors, kernels
-from core.analysis.findings.finding import CALLS, Evidence, Finding, Rule, RunFacts, Weight
+from core.analysis.findings.finding import CALLS, Finding, Rule, RunFacts, Weight
 from core.report import Report, stored
-
-__all__ = ["CALLS", "FIRST", "RULES", "Evidence", "Finding", "Weight", "findings"]
 
 RULES: tuple[Rule, ...] = (*dynamo.RULES, *errors.RULES, *answers.RULES, *calls.RULES, *kernels.RULES)
 # Number of findings shown first; the others are shown on request.

@@ -20,26 +20,8 @@ from core.job.options.call import (
     Option,
     SwitchField,
     TextField,
-    WhatIf,
 )
 from core.job.options.run import MAX_THREADS, RUN
-
-__all__ = [
-    "AXES",
-    "BY_NAME",
-    "MAX_THREADS",
-    "OPTIONS",
-    "ChoiceField",
-    "Flag",
-    "FormField",
-    "NumberField",
-    "Option",
-    "SwitchField",
-    "TextField",
-    "WhatIf",
-    "flag_of_field",
-    "with_values",
-]
 
 # The order of the command line and of "What if".
 OPTIONS: tuple[Option, ...] = (*CALL, *RUN)

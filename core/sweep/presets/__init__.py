@@ -17,8 +17,6 @@ from core.sweep.presets.preset import (
     BackendFact,
     BreakEven,
     Crossover,
-    Fact,
-    Picture,
     Plan,
     Preset,
     Question,
@@ -26,26 +24,6 @@ from core.sweep.presets.preset import (
 )
 from core.sweep.presets.rewrites import REWRITES
 from core.sweep.presets.sizes import BATCH_SIZE, SHAPES
-
-__all__ = [
-    "GOALS",
-    "PRESETS",
-    "SEARCH_S",
-    "Answer",
-    "BackendFact",
-    "BreakEven",
-    "Crossover",
-    "Fact",
-    "Goal",
-    "Picture",
-    "Plan",
-    "Preset",
-    "Question",
-    "answer",
-    "preset_of",
-    "reason",
-    "search_plan",
-]
 
 PRESETS = {
     preset.name: preset

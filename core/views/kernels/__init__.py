@@ -3,14 +3,3 @@
 from core.analysis.kernels.ledger import LedgerRow
 from core.views.kernels.kernel import NOT_GENERATED, PANEL, KernelTool, KernelView, most_nodes, one_kernel
 from core.views.kernels.ledger import KernelsView
-
-__all__ = [
-    "NOT_GENERATED",
-    "PANEL",
-    "KernelTool",
-    "KernelView",
-    "KernelsView",
-    "LedgerRow",
-    "most_nodes",
-    "one_kernel",
-]

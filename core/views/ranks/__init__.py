@@ -2,5 +2,3 @@
 
 from core.views.ranks.difference import COMPARE, DifferenceView
 from core.views.ranks.view import NO_RANKS, RanksView, RunRanks, ranks
-
-__all__ = ["COMPARE", "NO_RANKS", "DifferenceView", "RanksView", "RunRanks", "ranks"]
