@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from core.worker.private import FIRST, PRIVATE_NAMES, PrivateName
 from tests.support.places import ROOT
+from tests.support.private_names import FIRST, PRIVATE_NAMES, PrivateName
 from tests.support.private_uses import defined, private_uses
 
 # The built-in backends are examples that a user reads and copies.

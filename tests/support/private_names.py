@@ -1,4 +1,9 @@
-"""Private names of torch's log, Dynamo, AOTAutograd, Inductor and AOTInductor, and of Triton."""
+"""Private names of torch and Triton that the worker uses, with the reason and the torch versions.
+
+A private name has an underscore in its path, or belongs to Triton, which does not document its public names.
+Public names of torch that the worker replaces are listed, too. `tests/live/test_private_names.py` looks up each name
+in the installed torch, and fails if the worker uses a private name that is not listed.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +38,7 @@ def rows(module: str, why: str, *attributes: str) -> Iterator[PrivateName]:
     return (PrivateName(module, attribute, why) for attribute in attributes)
 
 
-LOG = (
+PRIVATE_NAMES = (
     PrivateName("torch._logging", "trace_structured", "writes our records into torch's own log"),
     PrivateName("torch.autograd.profiler", "_is_profiler_enabled", "a profiler of the user's own is left running"),
     PrivateName("torch._logging", "set_logs", "chooses messages as TORCH_LOGS does"),
@@ -78,8 +83,6 @@ LOG = (
         "reset_recompile_user_contexts",
     ),
     *rows("torch._dynamo.convert_frame", "which functions were compiled before recording", "input_codes.seen"),
-)
-DYNAMO = (
     PrivateName("torch._dynamo", "config.recompile_limit", "how often a frame may be compiled, as the user left it"),
     PrivateName("torch._dynamo", "config._config", "which settings a job may name, their defaults and their aliases"),
     PrivateName("torch._inductor", "config._config", "which options a job may name, their defaults and their aliases"),
@@ -164,8 +167,6 @@ DYNAMO = (
     PrivateName(
         "torch._dynamo.decorators", "_dynamo_dynamic_indices", "as all its _dynamo_ marks, given to a tensor's copy"
     ),
-)
-VALUES = (
     *rows(
         "torch.utils._pytree", "tensors in nested arguments and results", "tree_flatten", "tree_leaves", "tree_map_only"
     ),
@@ -179,8 +180,6 @@ VALUES = (
         "a tensor that is made of others is compared by them",
     ),
     PrivateName("torch._C", "DisableTorchFunctionSubclass", "tensors of a user's subclass are compared by value"),
-)
-ACCELERATOR = (
     PrivateName("torch._dynamo", "register_backend", "puts the backend's name among those that torch knows"),
     PrivateName("torch._dynamo.backends.common", "aot_autograd", "captures ATen graphs, forward and backward"),
     PrivateName("torch._decomp", "core_aten_decompositions", "which ops are taken apart, and into what"),
@@ -202,10 +201,6 @@ ACCELERATOR = (
     *rows("torch.fx.passes.infra.partitioner", "proposes segments without cycles", "CapabilityBasedPartitioner"),
     *rows("torch.fx.passes.utils.fuser_utils", "makes each segment a module", "fuse_by_partitions"),
     *rows("torch.fx.passes.operator_support", "is asked about each node", "OperatorSupportBase"),
-)
-
-
-PASSES = (
     *rows("torch._functorch.fx_minifier", "leaves the smallest graph that still fails or differs", "minifier"),
     *rows(
         "torch._inductor.debug",
@@ -269,13 +264,9 @@ PASSES = (
         "CodeGen._gen_python_code",
     ),
     PrivateName("torch.fx.node", "_format_arg", "compares arguments as text, which adds no guards on symbolic sizes"),
-)
-OBJECTS = (
     PrivateName("torch._inductor.codecache", "_worker_compile_cpp", "wrapped: an object whose build was killed goes"),
     PrivateName("torch._inductor.codecache", "LOCK_TIMEOUT", "how long torch waits for another build of an object"),
     PrivateName("torch.utils._filelock", "FileLock", "held by whoever builds an object"),
-)
-PARTITION = (
     PrivateName(
         "torch._inductor.compile_fx",
         "min_cut_rematerialization_partition",
@@ -288,15 +279,13 @@ PARTITION = (
         since="2.15",
     ),
     PrivateName("torch._inductor.codecache", "FxGraphCachePickler.debug_lines", "wrapped: the parts of each cache key"),
-)
-CUDAGRAPHS = rows(
-    "torch._inductor.cudagraph_trees",
-    "wrapped: counts warm-up runs, recordings and replays",
-    "CUDAGraphTreeManager.run_eager",
-    "CUDAGraphTreeManager.record_function",
-    "CUDAGraphTreeManager.execute_node",
-)
-SCHEDULER = (
+    *rows(
+        "torch._inductor.cudagraph_trees",
+        "wrapped: counts warm-up runs, recordings and replays",
+        "CUDAGraphTreeManager.run_eager",
+        "CUDAGraphTreeManager.record_function",
+        "CUDAGraphTreeManager.execute_node",
+    ),
     *rows(
         "torch._inductor.config",
         "called with the scheduler's nodes around fusion",
@@ -355,8 +344,6 @@ SCHEDULER = (
     PrivateName("torch._ops", "OpOverload._opname", "tells exact ops and dropout from others"),
     PrivateName("torch._ops", "OpOverload._schema", "which arguments of a library's call are written"),
     PrivateName("torch.utils.flop_counter", "flop_registry", "torch's formulas for the FLOPs of a call"),
-)
-TIMING = (
     PrivateName(
         "torch._inductor.runtime.triton_heuristics",
         "CachingAutotuner.benchmark_all_configs",
@@ -370,8 +357,6 @@ TIMING = (
     PrivateName("torch._inductor.runtime.cache_dir_utils", "cache_dir", "where measured ceilings are kept"),
     PrivateName("torch.cuda", "_sleep", "keeps the device busy while the work that is timed is queued"),
     PrivateName("torch.ops.mkldnn", "_is_mkldnn_bf16_supported", "whether the CPU has products of bfloat16 to measure"),
-)
-CPP = (
     *rows(
         "torch._inductor.cpp_builder",
         "Inductor's own command for a C++ kernel",
@@ -392,14 +377,8 @@ CPP = (
     PrivateName("torch._inductor.cpu_vec_isa", "valid_vec_isa_list", "asked once before any fork: it takes seconds"),
     *rows("torch._inductor.fx_passes.joint_graph", "traces patterns once, before any fork", "lazy_init"),
     *rows("torch._inductor.fx_passes.post_grad", "traces patterns once, before any fork", "lazy_init"),
-)
-AOTI = (
     *rows("torch._inductor", "makes a package, and loads it", "aoti_compile_and_package", "aoti_load_package"),
     PrivateName("torch._dynamo.eval_frame", "OptimizedModule._orig_mod", "the model that the file itself compiled"),
-)
-
-
-ABSENT = (
     *rows(
         "torch.cuda",
         "replaced: answers for a device that is not there",
@@ -472,8 +451,6 @@ ABSENT = (
         "get_padded_length",
     ),
     PrivateName("torch.library", "Library._destroy", "takes our kernels of attention out again"),
-)
-TRITON = (
     *rows(
         "torch._inductor.runtime.triton_heuristics",
         "what Inductor gives to Triton's compiler for a config",
