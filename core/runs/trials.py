@@ -66,7 +66,6 @@ MOST_LOOKED = 8  #: newest runs among which those of other processes are looked 
 SETTLED_S = 1.0  # after a change of the directory of runs, until its last run has its status
 SOON_S = 5.0  # between the end of a run and the start of its trials
 GONE = ("cancelled", "interrupted")
-TryJob = Callable[[Run, CompileJob, float], Run | None]
 
 
 def starts_by_itself(run: Run, kinds: Collection[str]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from core import AccessError, CompileJob, CompileOptions, Environment, Model, Run, Store, open_summary, samples
 from pages import menu
 from pages.parts.run import launch, submit
-from pages.parts.run.own_backend import IN_FILE, OWN, shipped_text
+from pages.parts.run.own_backend import IN_FILE, OWN, BackendChoice
 from pages.session import actions, server
 from tests.support.apps import A_LOG, OWN_CODE, assert_sound, component, elements, keys, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
@@ -299,7 +299,7 @@ WIDGETS = {
         ({"backend": "inspect"}, replace(SIN_COS, compile=CompileOptions(backend="inspect"))),
         (
             {"backend": OWN},
-            replace(SIN_COS, compile=CompileOptions(backend="backend", backend_code=shipped_text("template"))),
+            replace(SIN_COS, compile=CompileOptions(backend="backend", backend_code=BackendChoice("template").text)),
         ),
         ({"mode": "default", "training": "off"}, SIN_COS.with_settings(mode=None, training=False)),
         ({"inductor": "none", "calls": ""}, SIN_COS.with_settings(options=None)),

@@ -88,11 +88,6 @@ def _name(job: CompileJob, key: str) -> str:
     return st.text_input("Name of the callable", first, key=f"{key}-own-name", width=190, max_chars=most).strip()
 
 
-def shipped_text(name: str) -> str:
-    """Return the code of a built-in backend."""
-    return BackendChoice(name).text
-
-
 def _built_in_code(backend: BackendChoice, key: str) -> None:
     """Draw the code of a built-in backend, folded; nothing for other backends."""
     if not backend.heading:

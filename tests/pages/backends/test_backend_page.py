@@ -8,7 +8,7 @@ from core import CompileJob, CompileOptions, Model, job_to_json
 from core.base.decoder import decoded
 from pages import menu
 from pages.parts.run import submit
-from pages.parts.run.own_backend import shipped_text
+from pages.parts.run.own_backend import BackendChoice
 from pages.session import actions
 from tests.support.apps import assert_sound, chips, code_of, component, keys, opened, titles, words
 from tests.support.homes import IMAGE, add_run, chain_log
@@ -174,7 +174,7 @@ def test_a_run_of_another_backend_is_offered_with_those_that_ship_and_ones_own(
     assert_sound(app)
     assert [(job.model, job.target, job.compile) for job in made] == [
         (INDUCTOR.model, "", CompileOptions(backend="registry")),
-        (INDUCTOR.model, "", CompileOptions(backend="backend", backend_code=shipped_text("template"))),
+        (INDUCTOR.model, "", CompileOptions(backend="backend", backend_code=BackendChoice("template").text)),
     ]
 
 
