@@ -63,7 +63,6 @@ CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (t
 
 
 def add_doctor_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `doctor`."""
     command.set_defaults(function=_check)
     command.add_argument("--no-compile", action="store_true", help="look only, and do not start torch")
     add_json_option(command)
@@ -133,7 +132,6 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def add_backends_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `backends`."""
     command.set_defaults(function=_list_backends)
     add_json_option(command)
 
@@ -167,7 +165,6 @@ def tried_backends() -> Sequence[BackendFact]:
 
 
 def add_neighbours_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `neighbours`."""
     command.set_defaults(function=lambda arguments: run_job(_neighbours_job(arguments), arguments, _finish_neighbours))
     add_job_options(command)
     add_node_options(command)
@@ -189,7 +186,6 @@ def _finish_neighbours(run: Run, arguments: argparse.Namespace) -> int:
 
 
 def add_completion_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `completion`."""
     command.set_defaults(function=_print_completion)
     command.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell that reads the script")
 

@@ -33,7 +33,6 @@ from core.views.texts import NOT_RECORDED, LogsView
 
 
 def add_export_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `export`."""
     command.set_defaults(function=_export)
     command.add_argument("run", metavar="RUN", help="stored run; @N: its rank N")
     command.add_argument("right", metavar="RIGHT", nargs="?", help="stored run to compare with, in the HTML file")
@@ -106,7 +105,6 @@ def _write(path: str, text: str, use: str, scrubber: Scrubber, arguments: argpar
 
 
 def add_issue_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `issue`."""
     command.set_defaults(function=_issue)
     command.add_argument("run", metavar="RUN", help="stored run to report")
     command.add_argument("--out", metavar="FILE.zip", help="write the report with its script, model, job and trace")
@@ -128,7 +126,6 @@ def _issue(arguments: argparse.Namespace) -> int:
 
 
 def add_logs_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `logs`."""
     command.set_defaults(function=_logs)
     command.add_argument(
         "run", metavar="RUN", nargs="?", help="stored run; without it, torch's names of its logs are printed"
@@ -163,7 +160,6 @@ def _list_names() -> int:
 
 
 def add_artifacts_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `artifacts`."""
     command.set_defaults(function=_artifacts)
     command.add_argument("what", metavar="RUN|LOG", help="stored run, log, or directory of a log")
     command.add_argument("--kind", default="", help="records of one kind, such as inductor_output_code")
@@ -206,7 +202,6 @@ def _write_payload(payload: bytes) -> None:
 
 
 def add_debug_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `debug`."""
     command.set_defaults(function=_debug)
     command.add_argument("run", metavar="RUN", help="stored run with its debug files")
     command.add_argument("--out", metavar="FILE.zip", help="write the files; without it, their names are printed")
@@ -235,7 +230,6 @@ DIGEST = "<!-- digest: "
 
 
 def add_skill_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `skill`."""
     command.set_defaults(function=_skill)
     command.add_argument("--to", metavar="DIR", required=True, type=Path, help="directory of an agent's skills")
     command.add_argument("--force", action="store_true", help="replace a skill that you changed")

@@ -1,59 +1,7 @@
 """The command line: the same runs and reports as in the browser.
 
-The main options of each command (`--help` lists all):
-
-    python -m core samples [--json]
-    python -m core run NAME | FILE.py[:NAME] | job.json [options] [--check] [--least-speedup X] [--json]
-    python -m core bisect NAME | FILE.py[:NAME] | job.json [options] [--json]
-    python -m core try RUN [--together] [--json]
-    python -m core measure RUN [--check] [--least-speedup X] [--json]
-    python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
-    python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
-    python -m core exercises [NAME [FILE.py]] [--json]
-    python -m core dashboard [--port N] [--processes N] [--no-browser] [-- OPTION…]
-    python -m core open LOG | DIR | ARCHIVE [--follow] [--port N] [--no-browser]
-    python -m core report RUN | LOG [--rank N] [--check] [--least-speedup X] [--json]
-    python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
-    python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
-    python -m core neighbours NAME | FILE.py[:NAME] | job.json [options] [--json]
-    python -m core why QUESTION… [RUN | LOG] [--json]
-    python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
-    python -m core check NAME | FILE.py[:NAME] | RUN | LOG [--budget FILE] [--baseline RUN | LOG | MODEL] [--repeat N]
-    python -m core ranks RUN | DIRECTORY [--processes N] [--json]
-    python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
-    python -m core sweep --resume ID
-    python -m core tune NAME | FILE.py[:NAME] [--goal call|first-call|memory] [--for TIME] [options]
-    python -m core sweeps [ID] [--json | --csv]
-    python -m core runs [TERM…] [--not TERM] [--most N] [--json]
-    python -m core mark RUN [--tag WORD] [--untag WORD] [--comment TEXT] [--pin | --unpin]
-    python -m core prune [TERM…] [--not TERM] [--keep N] [--due] [--delete | --move]
-    python -m core archive RUN… | TERM… --out FILE.tar.gz
-    python -m core import FILE.tar.gz
-    python -m core backends [--json]
-    python -m core issue RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview] [--allow-leftovers]
-    python -m core debug RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview] [--allow-leftovers]
-    python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
-    python -m core artifacts RUN | LOG [--kind KIND] [--compilation ID] [--search TEXT] [--all] [--show N] [--json]
-    python -m core profile RUN [FILE]
-    python -m core export RUN [RIGHT] [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
-        [--allow-leftovers]
-    python -m core mcp [--root DIR] [--tools | --call TOOL JSON] [--transcript FILE]
-    python -m core skill --to DIR [--force]
-    python -m core doctor [--no-compile] [--json]
-    python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
-    python -m core landmarks [RUN]
-    python -m core audit [--by ADDRESS] [--refused] [--json]
-    python -m core seeds [ITEM…]
-    python -m core work --server URL --token-file FILE [--name NAME] [--samples-only] [--idle-limit S]
-    python -m core completion bash | zsh | fish
-    python -m core --version
-
-With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes:
-0 done, 1 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is
-invalid, 3 the run, sweep or log does not exist, or the log is no torch trace, 4 a --check, a limit of a
-budget or a check of an exercise failed, 5 slower than --least-speedup, 6 no node could execute it in time,
-130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run ended without success,
-`ranks` if the ranks differ, `doctor` if there is a problem, `seeds` if a text is missing.
+`COMMANDS` lists the commands; `docs/cli.md` has their options and the exit codes. With --json the report alone goes to
+standard output; progress and messages go to standard error.
 """
 
 from __future__ import annotations

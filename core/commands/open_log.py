@@ -46,7 +46,6 @@ GROUP = "COMPILEBOARD_GROUP"
 
 
 def add_open_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `open`."""
     command.set_defaults(function=_open)
     command.add_argument("path", metavar="LOG|DIR|ARCHIVE", type=Path, help="log, directory or archive of logs")
     command.add_argument("--follow", action="store_true", help="follow what another process is writing there")
@@ -54,7 +53,6 @@ def add_open_command(command: argparse.ArgumentParser) -> None:
 
 
 def add_dashboard_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `dashboard`."""
     command.set_defaults(function=_start)
     _add_address(command)
     add_engine_option(command)
@@ -222,7 +220,6 @@ LOOK_S = 0.5
 
 
 def add_work_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `work`."""
     command.set_defaults(function=_work)
     command.add_argument("--server", metavar="URL", required=True, help="address at which the server's workers connect")
     command.add_argument(
@@ -273,7 +270,6 @@ def _say(text: str) -> None:
 
 
 def add_audit_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `audit`."""
     command.set_defaults(function=_audit)
     command.add_argument("--by", metavar="ADDRESS", default="", help="actions of one person")
     command.add_argument("--refused", action="store_true", help="only what was refused")

@@ -27,7 +27,6 @@ PARTS = ("exports", "range_trials", "packages", "package_runs", "package_times")
 
 
 def add_aoti_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `aoti`."""
     command.set_defaults(function=lambda arguments: run_job(_package_job(arguments), arguments, PACKAGE_PRODUCT.finish))
     add_job_options(command)
     add_node_options(command)
@@ -81,7 +80,6 @@ BACKEND = "accelerator"
 
 
 def add_pipeline_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `pipeline`."""
     finish = PROGRAM_PRODUCT.finish
     command.set_defaults(function=lambda arguments: run_job(_pipeline_job(arguments), arguments, finish))
     add_job_options(command)

@@ -51,7 +51,6 @@ GOES_WELL = ("queued", "running", "done")
 
 
 def add_report_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `report`."""
     command.set_defaults(function=_report)
     command.add_argument("what", metavar="RUN|LOG", help="stored run, log, directory or archive of logs")
     command.add_argument("--rank", type=int, metavar="N", help="rank of several whose log is read (the lowest)")
@@ -188,7 +187,6 @@ Opened = Callable[[], RunSide]
 
 
 def add_check_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `check`."""
     command.set_defaults(function=_check)
     add_job_options(command)
     add_node_options(command)

@@ -49,7 +49,6 @@ WRONG_RESULTS = "results differ from eager's, or nothing was compared"
 
 
 def add_run_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `run`."""
     command.set_defaults(function=lambda arguments: run_job(job_of(arguments), arguments, _finish))
     add_job_options(command)
     add_node_options(command)
@@ -58,7 +57,6 @@ def add_run_command(command: argparse.ArgumentParser) -> None:
 
 
 def add_bisect_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `bisect`."""
     command.set_defaults(function=_bisect)
     add_job_options(command)
     add_node_options(command)
@@ -67,7 +65,6 @@ def add_bisect_command(command: argparse.ArgumentParser) -> None:
 
 
 def add_measure_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `measure`."""
     command.set_defaults(function=_measure)
     command.add_argument("what", metavar="RUN", help="stored run to measure again")
     add_node_options(command)
@@ -76,7 +73,6 @@ def add_measure_command(command: argparse.ArgumentParser) -> None:
 
 
 def add_try_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `try`."""
     command.set_defaults(function=_try)
     command.add_argument("what", metavar="RUN", help="stored run whose fixes are tried")
     command.add_argument("--together", action="store_true", help="apply all fixes together, and confirm the result")

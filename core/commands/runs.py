@@ -33,7 +33,6 @@ EVERYTHING = 10_000_000
 
 
 def add_runs_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `runs`."""
     command.set_defaults(function=_list)
     _add_search(command)
     command.add_argument("--most", type=int, metavar="N", default=LISTED, help=f"runs to list; {LISTED} unless given")
@@ -41,7 +40,6 @@ def add_runs_command(command: argparse.ArgumentParser) -> None:
 
 
 def add_mark_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `mark`."""
     command.set_defaults(function=_mark)
     command.add_argument("run", metavar="RUN", help="stored run")
     command.add_argument("--tag", action="append", default=[], metavar="WORD", help="add a tag")
@@ -53,7 +51,6 @@ def add_mark_command(command: argparse.ArgumentParser) -> None:
 
 
 def add_prune_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `prune`."""
     command.set_defaults(function=_prune)
     _add_search(command)
     command.add_argument(
@@ -214,14 +211,12 @@ def _delete(store: Store, listed: ListedRun) -> bool:
 
 
 def add_archive_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `archive`."""
     command.set_defaults(function=_write_archive)
     command.add_argument("search", nargs="+", metavar="RUN | TERM", help="ids of runs, or a search as in `runs`")
     command.add_argument("--out", metavar="FILE.tar.gz", required=True, help="file to write")
 
 
 def add_import_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `import`."""
     command.set_defaults(function=_import)
     command.add_argument("file", metavar="FILE.tar.gz", type=Path, help="file that `archive` has written")
 
@@ -251,7 +246,6 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def add_profile_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `profile`."""
     command.set_defaults(function=_profile)
     command.add_argument("run", metavar="RUN", help="stored run")
     command.add_argument("file", metavar="FILE", nargs="?", help="profile to store: JSON, or JSON compressed by gzip")

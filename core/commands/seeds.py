@@ -74,7 +74,6 @@ def _row(items: str, asks: str, page: str, commands: str, prints: str, shows: st
 
 
 def add_seeds_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `seeds`."""
     command.add_argument("items", nargs="*", metavar="ITEM", help="S0, S3.7, X2 …; all by default")
     command.set_defaults(function=_seeds)
 

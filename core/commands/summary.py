@@ -214,7 +214,6 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def add_ranks_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `ranks`."""
     command.set_defaults(function=_ranks)
     command.add_argument("what", metavar="RUN|DIRECTORY", help="stored run, directory or archive of rank logs")
     command.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that read (all CPUs)")

@@ -46,7 +46,6 @@ UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def add_sweep_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `sweep`."""
     command.set_defaults(function=_run_sweep)
     add_job_options(command, nargs="?")
     add_node_options(command)
@@ -98,7 +97,6 @@ def _add_output_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_sweeps_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `sweeps`."""
     command.set_defaults(function=_list_sweeps)
     command.add_argument("id", nargs="?", default="", metavar="ID", help="print this sweep: its answer and its table")
     command.add_argument("--csv", action="store_true", help="with an ID: the table as CSV, and nothing else")

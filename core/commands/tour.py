@@ -39,7 +39,6 @@ FIELDS = ("name", "title", "teaches", "group", "training", "twin")
 
 
 def add_samples_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `samples`."""
     command.set_defaults(function=_list_samples)
     add_json_option(command)
 
@@ -56,7 +55,6 @@ def _list_samples(arguments: argparse.Namespace) -> int:
 
 
 def add_exercises_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `exercises`."""
     command.set_defaults(function=_exercises)
     command.add_argument("name", nargs="?", metavar="NAME", help="the exercise; without a file, print its code")
     command.add_argument("file", nargs="?", type=Path, metavar="FILE.py", help="a solution to check")
@@ -126,21 +124,18 @@ Lines = Callable[[RunSide], Iterable[str]]
 
 
 def add_tour_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `tour`."""
     command.set_defaults(function=_tour)
     add_job_options(command)
     add_node_options(command)
 
 
 def add_captures_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `captures`."""
     command.set_defaults(function=_captures)
     add_job_options(command)
     add_node_options(command)
 
 
 def add_landmarks_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `landmarks`."""
     command.add_argument("run", nargs="?", metavar="RUN", help="id of a stored run, whose times are added")
     command.set_defaults(function=_landmarks)
 
@@ -188,7 +183,6 @@ def _print_lines(
 
 
 def add_why_command(command: argparse.ArgumentParser) -> None:
-    """Add the options of `why`."""
     command.set_defaults(function=_why)
     command.add_argument(
         "question",
