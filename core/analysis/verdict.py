@@ -71,7 +71,7 @@ def verdict(report: Report) -> Verdict:
     return Verdict(
         graphs=graph_count(report),
         breaks=len(report.graph_breaks),
-        recompiles=recompile_count(report),
+        recompiles=len(recompiled(report)) if records_dynamo(report) else None,
         work=work(report),
         speed=speed(report.timing),
         break_even=break_even_calls(report),
@@ -193,11 +193,6 @@ def records_dynamo(report: Report) -> bool:
     if report.records_lost:
         return False
     return report.break_record != "none" or not report.kinds.keys().isdisjoint(DYNAMO_RECORDS)
-
-
-def recompile_count(report: Report) -> int | None:
-    """Return the number of recompiles; None if the log has no record of Dynamo."""
-    return len(recompiled(report)) if records_dynamo(report) else None
 
 
 def dynamo_graph_count(report: Report) -> int:

@@ -189,7 +189,7 @@ def node_size(node: Node) -> tuple[float, float]:
     widest = max(len(node.label) * LABEL_PX_PER_CHAR, len(node.detail) * SMALL_PX_PER_CHAR)
     height = 2 * PADDING_Y + LABEL_HEIGHT + DETAIL_HEIGHT * bool(node.detail)
     if node.chips:
-        widest = max(widest, _chips_width(node.chips))
+        widest = max(widest, sum(len(chip) * CHIP_PX_PER_CHAR + 2 * CHIP_PADDING + CHIP_GAP for chip in node.chips))
         height += CHIPS_HEIGHT
     return _width(widest), ceil(height)
 
@@ -208,10 +208,6 @@ def group_size(group: Group) -> tuple[float, float]:
 
 def _width(text: float, most: float = MOST_WIDTH) -> float:
     return ceil(min(max(text + 2 * PADDING_X, LEAST_WIDTH), most))
-
-
-def _chips_width(chips: tuple[str, ...]) -> float:
-    return sum(len(chip) * CHIP_PX_PER_CHAR + 2 * CHIP_PADDING + CHIP_GAP for chip in chips)
 
 
 MOST_HITS = 200  #: limit: hits of a search in a graph

@@ -201,12 +201,7 @@ class FxCosts:
 
     def _shape(self, name: str) -> Shape | None:
         meta = self._by_name[name].meta
-        return shape_of(meta) if meta else None
-
-
-def shape_of(meta: TensorMeta) -> Shape | None:
-    """Return the shape in numbers; None if it has a symbol."""
-    return _numbers(meta.shape)
+        return _numbers(meta.shape) if meta else None
 
 
 def numel(meta: TensorMeta) -> int | None:

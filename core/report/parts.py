@@ -233,10 +233,6 @@ class StoredReport(Report):
         phases: tuple[Phase, ...] = self._parts.read(Report, "phases", *stretch.place)
         return phases
 
-    def _all_phases(self) -> tuple[Phase, ...]:
-        """Return all phases, without caching them."""
-        return tuple(chain.from_iterable(map(self._read_phases, self._stretches)))
-
 
 def _compilation_field(name: str) -> property:
     def value(self: _StoredCompilation) -> Any:
@@ -251,7 +247,7 @@ def _report_field(name: str) -> property:
 
     def value(self: StoredReport) -> Any:
         if name == "phases" and self._stretches:
-            return self._all_phases()
+            return tuple(chain.from_iterable(map(self._read_phases, self._stretches)))
         place = self._places.get(name)
         return in_memory.__get__(self) if place is None else self._parts.cached(Report, name, *place)
 

@@ -106,7 +106,7 @@ def numerics(report: Report, compilation: Compilation | None, read_nodes: NodeRe
         yield view.results
     yield from view.bit_by_bit
     data = Data("numerics", (report.call_numerics, report.graph_numerics, report.bits))
-    yield InLine((Heading(view.nodes_heading(compilation)), data, Drawn(COMPARE_BITS)))
+    yield InLine((Heading(f"Nodes of [{compilation.id}]" if compilation else "Nodes"), data, Drawn(COMPARE_BITS)))
     reason = view.without_nodes(compilation)
     if compilation is None or reason:
         yield from paragraph(reason)
@@ -115,7 +115,7 @@ def numerics(report: Report, compilation: Compilation | None, read_nodes: NodeRe
     graph = view.nodes_of(compilation, read_nodes)
     yield from paragraph(graph.sentence)
     yield from paragraph(graph.caption, "quiet")
-    if graph.is_compared:
+    if any(node.accuracy is not None for node in graph.numerics.nodes):
         yield Drawn(NODES, of=(graph,))
         yield Beside((Drawn(NODE_TABLE, (graph.table,), (graph,)),), (Drawn(LINES, of=(graph,)),), shares=(3, 2))
 
@@ -221,9 +221,6 @@ class NumericsView:
         """Return an untimed job that compares bits with the typed configuration; raises JobError."""
         return validated(replace(job, bits=bits_from_text(typed), measure=False))
 
-    def nodes_heading(self, compilation: Compilation | None) -> str:
-        return f"Nodes of [{compilation.id}]" if compilation else "Nodes"
-
     def without_nodes(self, compilation: Compilation | None) -> str:
         """Return the reason why nodes of a compilation were not compared; empty if nodes were compared."""
         if compilation is not None and numerics_of(self.report, compilation.id) is not None:
@@ -286,11 +283,6 @@ class NodeNumericsView:
         """Effect of the comparison on the graph, and the nodes left out."""
         words = (outputs_words(self.numerics), left_out_words(self.numerics), narrowed_words(self.numerics.narrowed))
         return prose(" ".join(filter(None, words)))
-
-    @property
-    def is_compared(self) -> bool:
-        """True if any node was compared."""
-        return any(node.accuracy is not None for node in self.numerics.nodes)
 
     @property
     def first_to_differ(self) -> str:

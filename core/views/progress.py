@@ -455,11 +455,8 @@ class ScriptView:
             yield Table("script-calls", (CALL_COLUMNS[0], callable_, *CALL_COLUMNS[1:]), self.calls)
         yield from paragraph(self.left_out, "quiet")
 
-    def _is_unseen(self, calls: int) -> bool:
-        return self.unseen and not calls
-
     def _calls_words(self, calls: int) -> str:
-        return f"calls {NOT_SEEN}" if self._is_unseen(calls) else fmt.count(calls, "call")
+        return f"calls {NOT_SEEN}" if self.unseen and not calls else fmt.count(calls, "call")
 
     @property
     def counted(self) -> list[tuple[EntryPoint, int]]:

@@ -135,15 +135,12 @@ class _FileTables:
             yield at + 80, f"strides {list(strides)}"
 
     def _instructions(self, data: bytes, start: int) -> Iterator[tuple[int, str]]:
-        words = self._all_words()
+        words = tuple(word for (word,) in WORD.iter_unpack(self._file.section("words")))
         for at, (op, name, *rest) in _records(INSTRUCTION, data, start):
             inputs, outputs, _ = (words[first : first + count] for first, count in _pairs(rest))
             read, made = (", ".join(self._called(one) for one in numbers) for numbers in (inputs, outputs))
             called = f"{Opcode(op).name.lower()}({read})"
             yield at, f"instruction {exact(at // INSTRUCTION.size)} {self._name(name)}: {made or 'returns'} ← {called}"
-
-    def _all_words(self) -> tuple[int, ...]:
-        return tuple(word for (word,) in WORD.iter_unpack(self._file.section("words")))
 
     def _lists(self, data: bytes, start: int) -> Iterator[tuple[int, str]]:
         begins: dict[int, str] = {}

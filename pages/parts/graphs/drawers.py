@@ -84,18 +84,13 @@ def film(view: View, passes: PassesView) -> None:
     name = f"{view.compilation.id}-{passes.id}"
     place = stage()
     with place.container(key="drawing"):
-        chosen = show(film_drawn(view, passes), f"film-{name}", frame=url_step(passes))
+        chosen = show(film_drawn(view, passes), f"film-{name}", frame=shown_step(passes, url.number(url.FRAME)))
     step = shown_step(passes, chosen.frame)
     with drawer(place, [NODE, STEPS], chosen.id) as tab:
         if tab == NODE:
             node_after(view, passes, step, chosen.id)
         elif tab == STEPS:
             draw(passes.steps(step))
-
-
-def url_step(passes: PassesView) -> int:
-    """Return the step of the URL; the last step by default."""
-    return shown_step(passes, url.number(url.FRAME))
 
 
 def shown_step(passes: PassesView, frame: int | None) -> int:

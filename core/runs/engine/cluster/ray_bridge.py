@@ -88,7 +88,7 @@ class Bridge:
         with self._making:
             if node not in self._actors:
                 self._actors[node] = (
-                    self._host_class()
+                    self._ray.remote(HostActor)
                     .options(
                         name=f"host-{node}",
                         get_if_exists=True,
@@ -102,9 +102,6 @@ class Bridge:
                     .remote(self._hosts, self._code_allowed)
                 )
             return self._actors[node]
-
-    def _host_class(self) -> Any:
-        return self._ray.remote(HostActor)
 
 
 def _report(output: BridgeOutput, error: Exception) -> None:
