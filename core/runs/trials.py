@@ -235,7 +235,7 @@ class Rounds:
             self.backend,
             compared.outcome if compared else "",
             is_minimal,
-            behaviour_changes(self._side),
+            behaviour_changes(self.base, self._side),
             left_over(self.base, self._side),
             self.bench.made,
             self.bench.seconds - self.bench.left_s,

@@ -18,6 +18,7 @@ from core.analysis.repairs import calls, choices, recompiles, settings, source
 from core.analysis.repairs.choices import TESTS, number_at
 from core.analysis.repairs.source import (
     CodeFix,
+    Proposal,
     Repair,
     Rule,
     UserCode,
@@ -58,6 +59,7 @@ RULES: dict[str, Rule] = {
     "pad_list": recompiles.pad_list,
     "one_dtype": recompiles.one_dtype,
     "one_grad": recompiles.one_grad,
+    "store_after": recompiles.store_after,
     "own_call": settings.own_call,
     "compile_with": settings.compile_with,
     "set_config": settings.set_config,
@@ -85,8 +87,8 @@ OF_BREAKS: dict[str, tuple[str, ...]] = {
     "GB0059": OF_A_CALL,
     "GB0098": ("undisable",),
     "GB0099": ("undisable",),
-    "GB0109": ("log_op", *OF_A_CHOICE, "keep_tensor"),
-    "GB0124": ("log_op", *OF_A_CHOICE, "keep_tensor"),
+    "GB0109": ("log_op", *OF_A_CHOICE, "store_after", "keep_tensor"),
+    "GB0124": ("log_op", *OF_A_CHOICE, "store_after", "keep_tensor"),
     "GB0147": OF_A_CALL,
     "GB0148": OF_A_CALL,
     "GB0156": OF_A_METHOD,
@@ -115,14 +117,15 @@ ARGUMENT = r"(?:\w+\[')?(?P<name>\w+)(?:'\])?"
 ARGUMENTS = re.compile(r"(?:kwargs\['(?P<keyword>\w+)'\]|args\[(?P<place>\d{1,3})\]|(?P<name>[A-Za-z_]\w*))")
 # Rules that edit the file's calls; they have no effect if the job has its own inputs.
 OF_CALLS = frozenset({"mark_dynamic", "tensor_argument", "pad_list", "one_dtype", "one_grad"})
-# Reason of a recompile → rule, and its arguments: groups of the reason, the call, and a dtype by DTYPES. For a varying
-# size, the report decides which dimensions are marked together.
+# Reason of a recompile → rule, and its arguments: groups of the reason, the call, the line, and a dtype by DTYPES. For
+# a varying size, the report decides which dimensions are marked together.
 OF_RECOMPILES: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
     (re.compile(rf"tensor '{ARGUMENT}' dtype mismatch\. expected (?P<dtype>\w+),"), "one_dtype",
      ("name", "call", "dtype")),
     (re.compile(rf"tensor '{ARGUMENT}' requires_grad mismatch\. expected requires_grad=0"), "one_grad",
      ("name", "call")),
     (re.compile(r"len\((?P<name>\w+)\) == \d+"), "pad_list", ("name",)),
+    (re.compile(r"___check_obj_id\(\w+, "), "store_after", ("line",)),
     (re.compile(r"G\['(?P<name>\w+)'\] == -?[\d.]+"), "tensor_global", ("name",)),
     (re.compile(r"(?P<name>[a-zA-Z_]\w*) == -?[\d.]+(?:e-?\d+)?$"), "tensor_argument", ("name",)),
     (re.compile(rf"{MODULE}\.(?P<name>\w+) == -?[\d.]+(?:e-?\d+)?$"), "buffer_attribute", ("name",)),
@@ -213,9 +216,10 @@ def _ids(report: Report, recompile: Recompile) -> Iterator[str]:
         return
     for pattern, name, wanted in OF_RECOMPILES:
         match = pattern.match(condition(recompile.reason))
-        if match is None or ("call" in wanted and recompile.call is None):
+        line = str(recompile.location.line) if recompile.location else ""
+        if match is None or ("call" in wanted and recompile.call is None) or ("line" in wanted and not line):
             continue
-        arguments = {**match.groupdict(), "call": str(recompile.call)}
+        arguments = {**match.groupdict(), "call": str(recompile.call), "line": line}
         arguments["dtype"] = DTYPES.get(arguments.get("dtype", ""), "")
         yield ":".join([name, *(arguments[argument] for argument in wanted)])
 
@@ -343,6 +347,18 @@ def attribute_use(text: str, name: str) -> AttributeUse | None:
         condition=next(_conditions(code, loads), ""),
         needed=any(number_at(code, node) for node in loads),
     )
+
+
+def counters(text: str, report: Report) -> Iterator[Proposal]:
+    """Yield a change in words for each attribute that recompiles, since a condition needs what the code counts."""
+    reasons = [condition(each.reason).partition(" == ")[0] for each in newest_reasons(report.recompiles)]
+    for name in dict.fromkeys(reason.rpartition(".")[2] for reason in reasons if OF_MODULE.match(reason)):
+        use = attribute_use(text, name)
+        if use is not None and use.changed and use.condition:
+            yield Proposal(
+                f"Compute `{use.condition}` outside of the model, and pass the result: the code counts in line "
+                f"{use.changed[0]}, and each new result of the condition needs a compilation."
+            )
 
 
 def _sets_up(code: UserCode, node: ast.AST) -> bool:

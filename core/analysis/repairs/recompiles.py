@@ -1,7 +1,6 @@
 """Repair rules that avoid a recompile; each rule returns a fix, or None if the file does not fit.
 
-A rule takes the name that varies: an input, an attribute, a global. `mark_dynamic` marks input dimensions as dynamic
-before the first call.
+A rule takes the name that varies: an input, an attribute, a global. `store_after` takes the line that stores a number.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from core.analysis.repairs.choices import BOTH_COMPUTED, number_at
-from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted
+from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted, fresh_name, names_in, shares
 
 DATA = "Guards do not check the values of tensors, so another value does not recompile."
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -196,10 +195,16 @@ def parameters_of(code: UserCode) -> list[str]:
     for node in code.tree.body:
         if isinstance(node, Function) and node.name == "model":
             return [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)]
+    return _forward_parameters(code, _class_of_model(code))
+
+
+def _class_of_model(code: UserCode) -> str:
+    """Return the name of the class of `model`, as the file calls it; empty without one."""
+    for node in code.tree.body:
         is_model = isinstance(node, ast.Assign) and any(dotted(target) == "model" for target in node.targets)
         if is_model and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            return _forward_parameters(code, dotted(node.value.func))
-    return []
+            return dotted(node.value.func)
+    return ""
 
 
 def _forward_parameters(code: UserCode, name: str) -> list[str]:
@@ -433,3 +438,83 @@ def _tests(node: ast.Compare, name: str) -> bool:
 
 def _literal(node: ast.Compare) -> object:
     return node.comparators[0].value if isinstance(node.comparators[0], ast.Constant) else None
+
+
+def store_after(code: UserCode, line: str) -> CodeFix | None:
+    """Store a number after the compiled code: the model's `forward` calls the part that is compiled.
+
+    Nothing else may read what is stored, and the only `return` of `forward` is its last statement.
+    """
+    statement = code.statement(int(line))
+    method = code.parents.get(statement) if statement is not None else None
+    if not isinstance(statement, ast.Assign) or not isinstance(method, ast.FunctionDef) or len(statement.targets) > 1:
+        return None
+    target, value, returned = statement.targets[0], _tensor_read(statement.value), _only_return(code, method)
+    if value is None or returned is None or not _is_stored_only(code, target, method):
+        return None
+    torch, more = code.with_torch()
+    inner, number, result = (fresh_name(code, name) for name in ("compiled_forward", "number", "result"))
+    start, indent, read = code.line_start(method.lineno), code.indent(method), code.says(value)
+    kind = f" -> {code.says(method.returns)}" if method.returns is not None else ""
+    outer = (
+        f"@{torch}.compiler.disable(recursive=False)",
+        f"def forward({ast.unparse(method.args)}){kind}:",
+        f"    {result}, {number} = self.{inner}({_passed_on(method.args)})",
+        f"    {code.says(target)} = {number}.item()",
+        f"    return {result}\n\n",
+    )
+    name = code.text.index("forward", start)
+    edits = [
+        Edit(start, start, "\n".join(f"{indent}{row}" for row in outer)),
+        Edit(name, name + len("forward"), inner),
+        Edit(code.start(statement), code.end(statement), f"{number} = {read}.detach()"),
+        Edit(code.start(returned), code.end(returned), f"({code.says(returned)}), {number}"),
+    ]
+    if method.returns is not None:
+        both = f"tuple{kind.replace(' -> ', '[', 1)}, {torch}.Tensor]"
+        edits.append(Edit(code.start(method.returns), code.end(method.returns), both))
+    return CodeFix(
+        f"Store `{code.says(target)}` after the compiled code.",
+        "Python stores the number once the graph has run: the graph neither waits for it, nor guards on its key.",
+        (*edits, *more),
+        doubt="Compiled code of another module that calls this `forward` breaks its graph there.",
+    )
+
+
+def _tensor_read(value: ast.expr) -> ast.expr | None:
+    """Return the tensor whose number an expression reads by `item`; None for other expressions."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=(ast.Name() | ast.Call()) as tensor, attr="item"), args=[]):
+            return tensor
+    return None
+
+
+def _is_stored_only(code: UserCode, target: ast.expr, method: ast.FunctionDef) -> bool:
+    """Return True if no function reads the attribute of a target, whose key has only unchanged parameters."""
+    owner = target.value if isinstance(target, ast.Subscript) else target
+    key = target.slice if isinstance(target, ast.Subscript) else ast.Constant(None)
+    stored = {node.id for node in ast.walk(method) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    kept = {node.arg for node in ast.walk(method.args) if isinstance(node, ast.arg)} - stored
+    calls = {dotted(node.func) for node in ast.walk(key) if isinstance(node, ast.Call)}
+    if not isinstance(owner, ast.Attribute) or not names_in(key) <= kept | {"id"} or not calls <= {"id"}:
+        return False
+    named = (node for node in ast.walk(code.tree) if isinstance(node, ast.Attribute) and node.attr == owner.attr)
+    reads = (node for node in named if node is not owner and isinstance(node.ctx, ast.Load))
+    return dotted(owner) == f"self.{owner.attr}" and not any(any(code.around(node, ast.FunctionDef)) for node in reads)
+
+
+def _only_return(code: UserCode, method: ast.FunctionDef) -> ast.expr | None:
+    """Return the value of the last statement of the model's `forward` if it alone returns."""
+    owner, last = code.parents.get(method), method.body[-1]
+    exits = [node for node in ast.walk(method) if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom))]
+    is_plain = method.name == "forward" and not (method.decorator_list or method.args.vararg or method.args.kwarg)
+    if not is_plain or exits != [last] or any(shares(code, node) for node in method.body):
+        return None
+    is_model = isinstance(owner, ast.ClassDef) and _class_of_model(code) == owner.name
+    return last.value if is_model and isinstance(last, ast.Return) else None
+
+
+def _passed_on(arguments: ast.arguments) -> str:
+    """Return the arguments that pass on all named parameters of a method but `self`."""
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)][1:]
+    return ", ".join([*names, *(f"{each.arg}={each.arg}" for each in arguments.kwonlyargs)])

@@ -14,7 +14,7 @@ from core.analysis.repairs.offers import (
     together,
 )
 from core.job.gallery import sample
-from core.report import Guard, Recompile, Report
+from core.report import Guard, Place, Recompile, Report
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import QUIET, frame
@@ -147,6 +147,64 @@ def test_every_recompile_of_the_zoo_has_a_repair() -> None:
     assert "y = torch.where(self.mode, x.sin(), x.cos())\n" in mended
     assert "model.mode, GLOBAL_OFFSET = torch.tensor(True), torch.tensor(1)\n" in mended
     assert "torch.tensor(3), torch.tensor(0.75, dtype=torch.float64), [extra, extra.clone()]  # list" in mended
+
+
+KEEPS = """import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = {}
+
+    def forward(self, x, *, scale: float = 1.0) -> torch.Tensor:
+        y = x * scale
+        self.seen[id(x)] = y.sum().item()
+        return y if scale else x
+
+
+model = Net()
+"""
+OUTSIDE = """    @torch.compiler.disable(recursive=False)
+    def forward(self, x, *, scale: float=1.0) -> torch.Tensor:
+        result, number = self.compiled_forward(x, scale=scale)
+        self.seen[id(x)] = number.item()
+        return result
+
+    def compiled_forward(self, x, *, scale: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
+        y = x * scale
+        number = y.sum().detach()
+        return (y if scale else x), number
+"""
+
+
+def test_a_number_is_stored_under_an_identity_after_the_compiled_code() -> None:
+    reason = Recompile("0/1", "0/0", "___check_obj_id(x, 7), type=<class 'torch.Tensor'>", location=Place("m.py", 11))
+    assert ids(KEEPS, replace(QUIET, recompiles=(reason,))) == ["store_after:11"]
+    at, end = KEEPS.index("    def forward"), KEEPS.index("\n\nmodel")
+    assert repaired(KEEPS, [["store_after:11"]]) == KEEPS[:at] + OUTSIDE + KEEPS[end:]
+
+
+@pytest.mark.parametrize(
+    ("text", "with_text"),
+    [
+        ("model = Net()", "model = Other(Net())"),
+        ("y = x * scale", "x = y = x * scale"),
+        ("id(x)", "y.shape"),
+        ("id(x)", "name(x)"),
+        ("y.sum().item()", "float(y.sum())"),
+        ("y = x * scale", "y = x * len(self.seen)"),
+        ("y = x * scale", "if scale > 2:\n            return x\n        y = x"),
+        ("    def forward", "    @torch.no_grad()\n    def forward"),
+        ("*, scale: float", "*more, scale: float"),
+        ("forward(", "step("),
+    ],
+)  # fmt: skip
+def test_a_number_that_something_needs_within_the_forward_stays_there(text: str, with_text: str) -> None:
+    code = KEEPS.replace(text, with_text)
+    line = next(number for number, row in enumerate(code.split("\n"), 1) if "self.seen[" in row)
+    assert repair_of(KEEPS, "store_after:11") is not None
+    assert repair_of(code, f"store_after:{line}") is None
 
 
 def test_a_repair_that_may_change_results_says_when() -> None:
