@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from core.analysis.findings import findings
+from core.analysis.findings.number_advice import counters
 from core.analysis.repairs.claims import (
     CHEAP,
     AppliedFixes,
@@ -235,7 +236,7 @@ class Rounds:
             self.backend,
             compared.outcome if compared else "",
             is_minimal,
-            behaviour_changes(self.base, self._side),
+            (*behaviour_changes(self._side), *counters(self.base.text, self.base.report)),
             left_over(self.base, self._side),
             self.bench.made,
             self.bench.seconds - self.bench.left_s,

@@ -186,7 +186,7 @@ def test_a_model_with_troubles_is_left_with_what_changes_its_behaviour_alone(her
     assert [each.place for each in applied.left] == [f"line {seen}"]
     assert [each.words.partition(":")[0] for each in applied.named] == [
         "Keep the tensor.",
-        "Compute `self.steps < 100` outside of the model, and pass the result",
+        "Compute `self.steps < 100` outside of the compiled function, and pass the result",
     ]
     assert {"print_op", "where", "log_op"} <= {
         key.partition(":")[0] for each in applied.changes for key in each.repairs

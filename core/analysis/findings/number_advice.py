@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from core.analysis.dynamo.failures import is_called_inside
 from core.analysis.dynamo.varied_sizes import number_is_symbolic
 from core.analysis.findings.finding import RunFacts, case
-from core.analysis.repairs.offers import AttributeUse, attribute_use, key_of, scheduler_steps
+from core.analysis.repairs.offers import AttributeUse, attribute_use, condition, key_of, newest_reasons, scheduler_steps
 from core.analysis.repairs.source import SETTINGS, Proposal
 from core.base.words import number
-from core.report import Recompile, frame_id
+from core.report import Recompile, Report, frame_id
 
 NAMED_LINES = 3
 INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
@@ -138,6 +138,15 @@ def attribute_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str,
     if symbolic:
         return f"{happens} {OF_INTEGERS}", _symbolic_integers()
     return f"{happens} {_use_words(facts, reason, use)}", None
+
+
+def counters(text: str, report: Report) -> Iterator[Proposal]:
+    """Yield the change, in words, for each counter that recompiles and that a condition needs."""
+    names = [condition(each.reason).partition(" == ")[0] for each in newest_reasons(report.recompiles)]
+    for attribute in dict.fromkeys(name.rpartition(".")[2] for name in names if "." in name):
+        use = attribute_use(text, attribute)
+        if use is not None and use.changed and use.condition:
+            yield Proposal(PASS_CONDITION.format(condition=use.condition))
 
 
 def value_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:

@@ -17,7 +17,6 @@ from core.analysis.repairs.offers import (
     INTEGERS,
     attribute_use,
     condition,
-    counters,
     dynamic_spares,
     line_of,
     newest_reasons,
@@ -479,15 +478,15 @@ def _first(choices: Iterable[Repair], job: CompileJob, refused: Collection[str])
     ][:1]
 
 
-def behaviour_changes(base: TrialSide, side: TrialSide) -> tuple[Proposal, ...]:
-    """Return fixes that change what the code does: of a run's graph breaks, and of counters in its base."""
+def behaviour_changes(side: TrialSide) -> tuple[Proposal, ...]:
+    """Return the fixes of a run's graph breaks that change what the code does."""
     repairs = (
         repair
         for graph_break in side.report.graph_breaks
         for repair in repairs_of_break(side.text, graph_break, side.path)
         if repair.fix.risk == "changes"
     )
-    return (*{repair.id: proposal_of([repair]) for repair in repairs}.values(), *counters(base.text, base.report))
+    return tuple({repair.id: proposal_of([repair]) for repair in repairs}.values())
 
 
 def is_better(base: TrialSide, before: TrialSide, after: TrialSide, or_equal: bool = False) -> bool:

@@ -18,7 +18,6 @@ from core.analysis.repairs import calls, choices, recompiles, settings, source
 from core.analysis.repairs.choices import TESTS, number_at
 from core.analysis.repairs.source import (
     CodeFix,
-    Proposal,
     Repair,
     Rule,
     UserCode,
@@ -347,18 +346,6 @@ def attribute_use(text: str, name: str) -> AttributeUse | None:
         condition=next(_conditions(code, loads), ""),
         needed=any(number_at(code, node) for node in loads),
     )
-
-
-def counters(text: str, report: Report) -> Iterator[Proposal]:
-    """Yield a change in words for each attribute that recompiles, since a condition needs what the code counts."""
-    reasons = [condition(each.reason).partition(" == ")[0] for each in newest_reasons(report.recompiles)]
-    for name in dict.fromkeys(reason.rpartition(".")[2] for reason in reasons if OF_MODULE.match(reason)):
-        use = attribute_use(text, name)
-        if use is not None and use.changed and use.condition:
-            yield Proposal(
-                f"Compute `{use.condition}` outside of the model, and pass the result: the code counts in line "
-                f"{use.changed[0]}, and each new result of the condition needs a compilation."
-            )
 
 
 def _sets_up(code: UserCode, node: ast.AST) -> bool:

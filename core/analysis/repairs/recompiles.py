@@ -12,6 +12,8 @@ from core.analysis.repairs.choices import BOTH_COMPUTED, number_at
 from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted, fresh_name, names_in, shares
 
 DATA = "Guards do not check the values of tensors, so another value does not recompile."
+OF_NUMBER = "If Python code uses the number, such as for a size or an `if`, it must accept a tensor."
+BOTH = "Both need a compilation. If you need both, change nothing."
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
@@ -27,7 +29,7 @@ def tensor_argument(code: UserCode, name: str) -> CodeFix | None:
         DATA,
         (*edits, *more),
         "may change",
-        "If Python code uses the number, such as for a size or an `if`, it must accept a tensor.",
+        OF_NUMBER,
     )
 
 
@@ -88,7 +90,7 @@ def one_dtype(code: UserCode, name: str, call: str, dtype: str) -> CodeFix | Non
         return None
     return CodeFix(
         f"Use one dtype for `{name}`.",
-        "Two dtypes need two compilations. If you need both, change nothing.",
+        BOTH,
         (*edits, *more),
         "changes",
         f"Calls with another dtype then run in {dtype}.",
@@ -102,7 +104,7 @@ def one_grad(code: UserCode, name: str, call: str) -> CodeFix | None:
         return None
     return CodeFix(
         f"Pass `{name}` without gradient in every call.",
-        "With and without gradient need two compilations. If you need both, change nothing.",
+        BOTH,
         tuple(edits),
         "changes",
         "It then has no gradient.",
@@ -295,13 +297,12 @@ def buffer_attribute(code: UserCode, name: str) -> CodeFix | None:
     torch, more = code.with_torch()
     value = as_tensor(code, number, torch).text
     text = f'self.register_buffer("{name}", {value}, persistent=False)'
-    doubt = "If Python code uses the number, such as for a size or an `if`, it must accept a tensor."
     return CodeFix(
         f"Store `{name}` in a buffer.",
         f"{DATA} The buffer is not saved in checkpoints, so your checkpoints still load.",
         (Edit(code.start(statement), code.end(statement), text), *more),
         "may change",
-        doubt,
+        OF_NUMBER,
     )
 
 
@@ -463,10 +464,9 @@ def store_after(code: UserCode, line: str) -> CodeFix | None:
         f"    {code.says(target)} = {number}.item()",
         f"    return {result}\n\n",
     )
-    name = code.text.index("forward", start)
     edits = [
         Edit(start, start, "\n".join(f"{indent}{row}" for row in outer)),
-        Edit(name, name + len("forward"), inner),
+        Edit(code.start(method), code.start(method) + len("def forward"), f"def {inner}"),
         Edit(code.start(statement), code.end(statement), f"{number} = {read}.detach()"),
         Edit(code.start(returned), code.end(returned), f"({code.says(returned)}), {number}"),
     ]
@@ -475,9 +475,9 @@ def store_after(code: UserCode, line: str) -> CodeFix | None:
         edits.append(Edit(code.start(method.returns), code.end(method.returns), both))
     return CodeFix(
         f"Store `{code.says(target)}` after the compiled code.",
-        "Python stores the number once the graph has run: the graph neither waits for it, nor guards on its key.",
+        "Python stores the number once the graph has run, and no guard checks its key. Compiled code of another module "
+        "that calls this `forward` breaks its graph there.",
         (*edits, *more),
-        doubt="Compiled code of another module that calls this `forward` breaks its graph there.",
     )
 
 

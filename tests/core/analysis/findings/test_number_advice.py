@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from core.analysis.findings import Finding, findings
+from core.analysis.findings.number_advice import counters
 from core.report import Guard, Payload, Place, Recompile, Report, Source, Symbol
 from tests.support.reports.findings import QUIET, frame
 
@@ -76,4 +77,17 @@ def test_one_attribute_that_recompiles_several_functions_has_one_finding() -> No
     assert found.advice == (
         "It never changes; instances with other values share this code. Compute `self.index` once, in `__init__`, and "
         "test the result: instances with equal results share a compilation."
+    )
+
+
+def test_a_counter_is_named_if_a_condition_needs_it() -> None:
+    code = "class M:\n    def forward(self, x):\n        self.steps += 1\n        return x if self.steps < 9 else -x\n"
+    reasons = (Recompile("0/1", "0/0", "self.steps == 2"), Recompile("0/2", "0/1", "self.other == 2"))
+    (named,) = counters(code, replace(QUIET, recompiles=reasons))
+    assert named.words == (
+        "Compute `self.steps < 9` outside of the compiled function, and pass the result: two compilations take all "
+        "values."
+    )
+    assert not list(
+        counters(code.replace("if self.steps < 9 else -x", "+ self.steps"), replace(QUIET, recompiles=reasons))
     )

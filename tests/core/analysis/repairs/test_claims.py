@@ -217,19 +217,9 @@ def test_fewer_problems_are_better_eager_frames_first_and_only_with_equal_result
     assert not is_better(zoo, zoo, failed)
 
 
-def test_a_counter_that_a_condition_needs_is_named() -> None:
-    code = "class M:\n    def forward(self, x):\n        self.steps += 1\n        return x if self.steps < 9 else -x\n"
-    counted = replace(QUIET, recompiles=(Recompile("0/1", "0/0", "self.steps == 2"),))
-    (named,) = behaviour_changes(TrialSide(counted, code, ""), TrialSide(QUIET, code, ""))
-    assert named.words == (
-        "Compute `self.steps < 9` outside of the model, and pass the result: the code counts in line 3, and each new "
-        "result of the condition needs a compilation."
-    )
-
-
 def test_what_is_left_is_named_with_the_fixes_that_change_behaviour() -> None:
     zoo = side_of("graph_break_zoo")
-    assert [change.repairs for change in behaviour_changes(zoo, zoo)] == [("eager_only:20",)]
+    assert [change.repairs for change in behaviour_changes(zoo)] == [("eager_only:20",)]
     assert sorted(each.place for each in left_over(zoo, zoo)) == [f"line {line}" for line in (20, 25, 31, 36, 41)]
 
 
