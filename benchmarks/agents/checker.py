@@ -114,7 +114,7 @@ class Watch:
             return function(*values, **named)
 
 
-class LooseCalls(TorchDispatchMode):
+class LooseCalls(TorchDispatchMode):  # type: ignore[misc]
     """A mode that notes ATen calls on real tensors while no graph runs."""
 
     def __init__(self, watch: Watch) -> None:
@@ -257,7 +257,8 @@ def judge(task: Path, directory: Path) -> dict[str, Any]:
 
 def compare_calls(check: ModuleType, task: Path, directory: Path, least: float) -> list[float]:
     """Return the interval of the ratio original to solution of the calls' CPU time, measured alternately."""
-    calls, runs = [], []
+    calls: list[tuple[Watch, Callable[[], Any]]] = []
+    runs: list[int] = []
     for path in (task, directory):
         watch = Watch(Rules(backend="inductor"))
         with replaced_compile(watch.compile):

@@ -22,7 +22,7 @@ class Average:
         self.decay = decay
         self.model = Net(width).eval().requires_grad_(False)
         self.model.load_state_dict(model.state_dict())
-        self.forward = torch.compile(self.model, options={"freezing": True})
+        self.forward = torch.compile(self.model)
 
     def update(self, model: nn.Module) -> None:
         """Move the average towards a model."""
@@ -32,7 +32,7 @@ class Average:
 
     def evaluate(self, x):
         """Return the averaged model's outputs."""
-        with torch.no_grad():
+        with torch.no_grad(), torch._inductor.config.patch(freezing=True):
             return self.forward(x)
 
 
