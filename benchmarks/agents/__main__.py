@@ -1,4 +1,4 @@
-"""python -m benchmarks.agents: tasks for coding agents, checks, figures with and without this product's tools.
+"""python -m benchmarks.agents: tasks for coding agents, their checks, and figures of tools.
 
 `list`, `prepare TASK DIRECTORY`, `check TASK DIRECTORY`, `run CLIENT-COMMAND --out DIR`, `table DIR`, `prove [TASK…]`.
 """

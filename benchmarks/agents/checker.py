@@ -1,4 +1,4 @@
-"""Shared parts of the checks: graphs that torch compiled, equal results, times. They import torch, never the product.
+"""Shared parts of the checks: graphs, equal results, times. They import torch, never the product.
 
 `python -m benchmarks.agents.checker TASK DIRECTORY RESULT` checks the solution in DIRECTORY in this process.
 """
@@ -34,6 +34,7 @@ REAL_COMPILE = torch.compile
 CALIBRATION_SECONDS = 0.02
 PAIRS = (5, 15)
 PAIR_SECONDS = 15.0
+CLOSE = (0.8, 1.5)
 
 
 class TaskFailure(Exception):
@@ -60,7 +61,7 @@ class Rules:
 
 @dataclass(slots=True)
 class Watch:
-    """What one module's torch.compile did: ops of each graph, calls of graphs, ATen calls outside of them."""
+    """Record of one module's torch.compile: ops of each graph, calls of graphs, other ATen calls."""
 
     rules: Rules
     graphs: list[int] = field(default_factory=list)
@@ -223,7 +224,7 @@ def printed(function: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def judge(task: Path, directory: Path) -> dict[str, Any]:
-    """Check the solution in a directory; raise TaskFailure for the first aim that it misses, return the figures."""
+    """Check a solution and return its figures; raise TaskFailure for the first aim that it misses."""
     check = load(task / "check.py", f"check_{task.name}")
     rules: Rules = check.RULES
     torch.set_num_threads(1)
@@ -292,8 +293,9 @@ def compare_calls(check: ModuleType, task: Path, directory: Path, least: float) 
 
 def compare_first_calls(task: Path, directory: Path, least: float) -> list[float]:
     """Return the ratios original to solution of the first calls' CPU time, each in a process of its own."""
-    ratios = []
-    for _ in range(2):
+    ratios: list[float] = []
+    # CPU time is steady: a second pair decides where the first is close to the aim.
+    while not ratios or (len(ratios) < PAIRS[0] // 2 and CLOSE[0] < ratios[0] / least < CLOSE[1]):
         seconds = [_first_seconds(task, path) for path in (task, directory)]
         ratios.append(round(seconds[0] / seconds[1], 2))
     if min(ratios) < least:

@@ -19,7 +19,7 @@ SIDES = ("with", "without")
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at one task."""
+    """A try at a task."""
 
     tools: str
     number: str
@@ -31,7 +31,7 @@ class Attempt:
 
 
 def attempts(directory: Path) -> list[Attempt]:
-    """Return all tries below a directory; a verdict is stored beside its solution, so that it is checked once."""
+    """Return all tries below a directory; a stored verdict spares a second check."""
     rows = []
     for tools in SIDES:
         for place in sorted((directory / tools).glob("*/*")):
@@ -61,7 +61,7 @@ def write_table(directory: Path) -> str:
 
 
 def markdown(rows: list[Attempt]) -> str:
-    """Return the tables: each kind with and without tools, then each task; figures are means over the tries."""
+    """Return the tables, each kind and each task with and without tools; figures are means over tries."""
     lines = ["| tasks | tools | solved | calls | characters |", "| --- | --- | --- | --- | --- |"]
     groups = [(text, [row for row in rows if row.task.partition("_")[0] == kind]) for kind, text in work.KINDS.items()]
     for text, group in [*groups, ("all", rows)]:

@@ -1,4 +1,4 @@
-"""A runner of any client: a command per task and try, with a time limit; it leaves solutions and transcripts."""
+"""A runner of any client: a command per task and try, with a time limit."""
 
 from __future__ import annotations
 

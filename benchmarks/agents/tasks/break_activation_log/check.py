@@ -1,4 +1,4 @@
-"""One graph, equal logits, the same printed lines."""
+"""A single graph, equal logits, the same printed lines."""
 
 import torch
 

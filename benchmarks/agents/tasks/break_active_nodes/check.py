@@ -1,4 +1,4 @@
-"""One graph, equal results and gradients, whatever nodes have neighbours."""
+"""A single graph, equal results and gradients, whatever nodes have neighbours."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""One graph, equal tokens and lengths."""
+"""A single graph, equal tokens and lengths."""
 
 import torch
 

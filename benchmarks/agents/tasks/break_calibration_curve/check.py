@@ -1,4 +1,4 @@
-"""One graph, equal results on and beside the curve."""
+"""A single graph, equal results on and beside the curve."""
 
 import torch
 

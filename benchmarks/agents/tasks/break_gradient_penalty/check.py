@@ -1,4 +1,4 @@
-"""One graph, an equal loss."""
+"""A single graph, an equal loss."""
 
 import torch
 

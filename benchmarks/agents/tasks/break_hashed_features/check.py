@@ -1,4 +1,4 @@
-"""One graph, the same buckets for other schemas, the same keys in the checkpoint."""
+"""A single graph, the same buckets for other schemas, the same keys in the checkpoint."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""One graph, equal results, the same error for bad input."""
+"""A single graph, equal results, the same error for bad input."""
 
 import torch
 

@@ -28,5 +28,5 @@ forward = torch.compile(head)
 
 
 def score(hidden, temperature):
-    """Return log-probabilities; raise BrokenLogits if a logit is not finite. `temperature` is a tensor of one number."""
+    """Return log-probabilities; raise BrokenLogits if one is not finite. `temperature` is a tensor."""
     return forward(hidden, temperature)

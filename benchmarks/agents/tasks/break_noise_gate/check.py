@@ -1,4 +1,4 @@
-"""One graph, equal results and gradients for loud and quiet clips."""
+"""A single graph, equal results and gradients for loud and quiet clips."""
 
 import torch
 

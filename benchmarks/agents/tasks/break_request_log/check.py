@@ -1,4 +1,4 @@
-"""One graph, equal scores, the same log records."""
+"""A single graph, equal scores, the same log records."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""One graph, equal scores, a real time per call."""
+"""A single graph, equal scores, a real time per call."""
 
 import time
 

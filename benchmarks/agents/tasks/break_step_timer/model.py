@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 
-class Timed(nn.Module):
+class Stopwatch(nn.Module):
     """A module whose forward notes begin and end in a history."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Timed(nn.Module):
         return result
 
 
-class Recommender(Timed):
+class Recommender(Stopwatch):
     def __init__(self, users: int = 50, products: int = 80, width: int = 8) -> None:
         super().__init__()
         self.users = nn.Embedding(users, width)

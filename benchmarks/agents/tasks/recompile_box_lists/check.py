@@ -1,4 +1,4 @@
-"""At most three compilations over lists of many lengths."""
+"""No more than three compilations over lists of many lengths."""
 
 import torch
 

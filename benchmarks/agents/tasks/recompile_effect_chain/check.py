@@ -1,4 +1,4 @@
-"""At most nine compilations over all pairs of effects."""
+"""No more than nine compilations over all pairs of effects."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""At most two compilations over a schedule, equal parameters."""
+"""No more than two compilations over a schedule, equal parameters."""
 
 import torch
 

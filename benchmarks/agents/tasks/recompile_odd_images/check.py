@@ -1,4 +1,4 @@
-"""At most two compilations over images of odd and even sizes."""
+"""No more than two compilations over images of odd and even sizes."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""At most three compilations over a growing history."""
+"""No more than three compilations over a growing history."""
 
 import torch
 

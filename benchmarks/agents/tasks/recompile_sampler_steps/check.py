@@ -1,4 +1,4 @@
-"""At most two compilations over many numbers of steps."""
+"""No more than two compilations over many numbers of steps."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""At most two compilations over many steps, equal actions, a right counter."""
+"""No more than two compilations over many steps, equal actions, a right counter."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""At most two compilations over a schedule, equal losses and gradients."""
+"""No more than two compilations over a schedule, equal losses and gradients."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""At most six compilations over a mix of lengths and batches."""
+"""No more than six compilations over a mix of lengths and batches."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""At most two compilations over many users, equal scores, the same memory."""
+"""No more than two compilations over many users, equal scores, the same memory."""
 
 import torch
 

@@ -19,7 +19,7 @@ class Attention(nn.Module):
         return x + self.output(mixed.transpose(0, 1).reshape(length, width))
 
 
-class Packed(nn.Module):
+class PackedAttention(nn.Module):
     """Attention with a mask by documents."""
 
     def __init__(self, width: int = 32) -> None:
@@ -41,5 +41,5 @@ class Packed(nn.Module):
 
 
 def build(width: int = 32):
-    """Return the module; it takes x, (length, width), and each position's document, (length,), negative for padding."""
-    return Packed(width)
+    """Return the module; it takes x, (length, width), and documents, (length,), negative for padding."""
+    return PackedAttention(width)

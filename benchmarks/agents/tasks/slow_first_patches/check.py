@@ -21,7 +21,7 @@ def run(module, call):
 
 def timed(module):
     _, forward = module.build()
-    images = torch.randn(2, 3, 40, 40)
+    images = torch.randn(2, 3, 24, 24)
 
     def call():
         with torch.no_grad():

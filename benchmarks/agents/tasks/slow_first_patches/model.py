@@ -24,6 +24,6 @@ class Patches(nn.Module):
 
 
 def build(size: int = 4):
-    """Return the model and its compiled forward over images, (rows, 3, height, width), of a multiple of `size`."""
+    """Return the model and its compiled forward; height and width of images are multiples of `size`."""
     model = Patches(size)
     return model, torch.compile(model)

@@ -18,7 +18,7 @@ def run(module, call):
 
 def timed(module):
     _, forward = module.build()
-    frames = torch.randn(3, 80, 12)
+    frames = torch.randn(3, 40, 12)
 
     def call():
         with torch.no_grad():

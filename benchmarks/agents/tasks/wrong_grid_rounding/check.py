@@ -12,4 +12,9 @@ def run(module, call):
     torch.manual_seed(33)
     with torch.no_grad():
         module.quantizer.bias.copy_(torch.randn(16) * 0.1)
-    return [call(module.quantize, torch.randn(12, 16) * scale) for scale in (0.3, 1.0, 8.0)]
+    bias = module.quantizer.bias.detach()
+    results = []
+    for most in (3, 14, 13):
+        steps = torch.randint(-most, most + 1, (12, 16)) + 0.8 * (torch.rand(12, 16) - 0.5)
+        results.append(call(module.quantize, steps * 0.05 + bias))
+    return [*results, call(module.quantize, torch.randn(12, 16).sign() * 40)]

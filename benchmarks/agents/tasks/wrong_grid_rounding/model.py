@@ -14,7 +14,7 @@ class Quantizer(nn.Module):
         self.bias = nn.Parameter(torch.zeros(channels))
 
     def forward(self, x):
-        steps = ((x - self.bias) / self.scale).clamp(-60.0, 60.0)
+        steps = ((x - self.bias) / self.scale).clamp(-14.0, 14.0)
         whole = (steps.to(torch.bfloat16) + LARGE) - LARGE
         return whole.float() * self.scale + self.bias
 

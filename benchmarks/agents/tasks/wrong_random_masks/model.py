@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 
-class Masked(nn.Module):
+class Autoencoder(nn.Module):
     def __init__(self, width: int = 12) -> None:
         super().__init__()
         self.encode = nn.Linear(width, 20)
@@ -22,5 +22,5 @@ class Masked(nn.Module):
 
 def prepare(width: int = 12):
     """Return the model and its compiled loss of patches, (rows, patches, width)."""
-    model = Masked(width)
+    model = Autoencoder(width)
     return model, torch.compile(model)

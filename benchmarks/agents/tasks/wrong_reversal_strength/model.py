@@ -1,4 +1,4 @@
-"""Domain adaptation: gradients are reversed with a strength that is set after each forward, before backward."""
+"""Domain adaptation: gradients are reversed with a strength that is set after each forward."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A synthesizer whose settings are module globals; guards on globals are skipped to save time per call."""
+"""A synthesizer whose settings are module globals; guards on globals are skipped."""
 
 import torch
 
