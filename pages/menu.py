@@ -1,7 +1,5 @@
 """The menu, the only place that defines a page's script, title, icon, section and entry."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

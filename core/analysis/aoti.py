@@ -3,8 +3,6 @@
 `packaging_steps`, `package_tree` and `call_cost` are for display.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ color nodes.
 mutates_data=…), …], output_info=[OutputAliasInfo(output_type=<OutputType.non_alias: 1>, …, base_idx=None, …), …], …)`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -25,8 +25,6 @@ exceeds the limit. For a call, this is the interval of the median of the samples
 run, such as the compile time, it is the range over all runs; at least `LEAST_RUNS` runs are needed.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import tomllib

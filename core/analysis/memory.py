@@ -1,7 +1,5 @@
 """Memory: peaks of eager and compiled, Inductor's memory plan, values saved for the backward."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ There are verdicts on a value, on a call's outputs, gradients and state, and on 
 names its first node that is less accurate than in eager. Names and code are in backticks.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The place of a node is its segment and program instruction, or torch with a reason.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@ the library calls between these kernels.
 Only the parts of slices inside an area count. The sums of an area are by name, with the busy and idle time.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Comparison of compiled results and side effects with eager's, and a run's error, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

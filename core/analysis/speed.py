@@ -3,8 +3,6 @@
 The two sides are timed alternately in one process. `summary` compares the sum of kernel times with the compiled call.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Verdict of a run as values, a summary for lists, doubts about measurements, and the target."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.analysis.durations import compile_time_s

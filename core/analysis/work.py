@@ -6,8 +6,6 @@ only the run decides which bodies run, and how often. The reason for an unfused 
 nodes, otherwise from the scheduler's log.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

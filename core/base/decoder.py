@@ -6,8 +6,6 @@ becomes U+FFFD. An infinity becomes the largest float, and NaN becomes None. If 
 last value is used.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

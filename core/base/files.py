@@ -4,8 +4,6 @@ Homes are private to their owner unless they have other files. `tidy` removes fi
 name and age.
 """
 
-from __future__ import annotations
-
 import errno
 import mmap
 import os

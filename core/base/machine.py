@@ -3,8 +3,6 @@
 `build_once` builds a file once; later calls and other processes use the built file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

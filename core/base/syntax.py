@@ -5,8 +5,6 @@ threads run in between. Up to Python 3.12, the interpreter counts tree depth for
 interrupted parse raises SystemError: so only one thread parses at a time.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

@@ -8,8 +8,6 @@ relative to its own or the typical magnitude, whichever is larger. `TORCH_SAME` 
 accuracy check, which runs beside ours: its default, or for narrow dtypes that of torch's benchmarks.
 """
 
-from __future__ import annotations
-
 BY_NORM = {
     "float64": 1e-9,
     "float32": 2e-5,

@@ -4,8 +4,6 @@ Other modules write numbers with these functions. A number that an owner or a vi
 limit, is written as short as possible.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import secrets

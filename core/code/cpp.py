@@ -24,8 +24,6 @@ The command's CPU_CAPABILITY sets the width of at::vec. Inductor disables the co
 second compilation enables it to get the compiler's messages.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Ranks that compile the same still differ in addresses, ids, folders, device indices and group names; these are removed.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator, Sequence

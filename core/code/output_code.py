@@ -31,8 +31,6 @@ In the C++ code of an AOTInductor package, kernels are the functions with loops,
         call_triton_poi_fused_relu_1(buf0, 512, this->device_idx_, stream, kernels, this->cubin_dir_);
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from bisect import bisect_left

@@ -31,8 +31,6 @@ The stages have these debug locations:
 Only the kernel's own file counts; an instruction inlined from another file belongs to the calling line, if known.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

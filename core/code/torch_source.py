@@ -5,8 +5,6 @@ compilation executes, each with its lines and the phase in which torch times it.
 environment variables, line and uses.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import re

@@ -5,8 +5,6 @@ a small function, and `neighbours` runs a model on other compilers and runtimes.
 completes commands, options and their values in a shell.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shlex

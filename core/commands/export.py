@@ -5,8 +5,6 @@
 files.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import sys

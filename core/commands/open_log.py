@@ -4,8 +4,6 @@
 the runs of a server on this machine; `audit` prints the changes made by people.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Options and exit codes that the commands share, and printed errors."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

@@ -1,7 +1,5 @@
 """`python -m core aoti` and `pipeline`: a model as an AOTInductor package or accelerator programs."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from dataclasses import replace

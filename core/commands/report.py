@@ -1,7 +1,5 @@
 """`python -m core report` and `check`: the report of a run or a log, and checks against a budget."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping

@@ -4,8 +4,6 @@
 store. `profile` adds a profile by torch.profiler to a run, and joins it to the run's log.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

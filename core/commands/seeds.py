@@ -3,8 +3,6 @@
 `make seeds` also opens the page of each row.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

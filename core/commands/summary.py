@@ -1,7 +1,5 @@
 """Reports as commands print them, exit codes of checks, and the commands `compare` and `ranks`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -3,8 +3,6 @@
 A sweep is printed as text, JSON or CSV. The text has the answer and the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

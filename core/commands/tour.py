@@ -3,8 +3,6 @@
 `tour` and `captures` show a stored run, or a model that is run first. `why` answers a question about a stored run.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Display graphs of FX graphs: one as recorded, a film of passes, or the changes between two."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Kernel launches of a scheduled graph: their ops, saved bytes and times, and the steps to them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 Graphs are made without garbage collection. Lookups are computed once, and released with the graph.
 """
 
-from __future__ import annotations
-
 import gc
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 A missing value is None. Each table of node values that a backend reports becomes an overlay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from core.analysis.backend import NodeValues, node_values

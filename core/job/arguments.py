@@ -6,8 +6,6 @@ evaluated. `inputs(batch=16)` is the model's own first call with other sizes, na
 `inputs({'0.1': 64})`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """A job from the command line: its options, and the resulting job."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from pathlib import Path

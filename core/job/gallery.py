@@ -10,8 +10,6 @@ An exercise is a model that is broken in one way: a file in `core/samples/exerci
 exercise's own code in eager.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import re

@@ -4,8 +4,6 @@ A model's file binds `model` and its inputs by plain statements at module level,
 Compileboard. A file that calls compiled code itself, or runs a backward, is a script, whatever names it binds.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Notebooks as scripts: the code cells of an .ipynb file, one after the other."""
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

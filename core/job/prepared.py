@@ -1,7 +1,5 @@
 """Jobs ready to run: a job with the settings of its model's file, and the model's code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

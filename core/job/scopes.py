@@ -1,7 +1,5 @@
 """Names in the syntax tree of a file, imported, bound or assigned, and the code that a call runs."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,6 @@ tables, other values from datasheets; `source` names the source. Memory is in by
 second, peaks in FLOP/s without sparsity, clocks in MHz.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

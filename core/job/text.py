@@ -3,8 +3,6 @@
 Readers such as `whole` convert one value and raise ValueError.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence

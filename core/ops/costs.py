@@ -3,8 +3,6 @@
 FLOPs are counted as in `torch.utils.flop_counter`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache

@@ -5,8 +5,6 @@
 the disk. The tags are in `tags.txt`. The file `pinned` protects the run from deletion.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

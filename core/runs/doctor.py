@@ -3,8 +3,6 @@
 The checks do not import torch.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """Limits of a server for each visitor and for all together, set by its owner."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping

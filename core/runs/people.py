@@ -8,8 +8,6 @@ read a visitor's files is noted there, too.
 is renamed to `audit.1.jsonl` and replaces an earlier one. Several servers of one home may append at once.
 """
 
-from __future__ import annotations
-
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence

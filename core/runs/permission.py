@@ -4,8 +4,6 @@ No text from a visitor reaches a compiler, a path or a command: some of Inductor
 g++'s command line, and others name files that Inductor writes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Progress of a run: steps, counts of ranks, place of a crash, status after a killed supervisor."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterable, Sequence

@@ -7,8 +7,6 @@ With stored fingerprints, the next reading takes milliseconds. `python -m core.r
 the fingerprints of the logs that standard input lists as JSON.
 """
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

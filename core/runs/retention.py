@@ -9,8 +9,6 @@
 Pinned, live and damaged runs, cells of sweeps, and runs with a note or comments stay.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

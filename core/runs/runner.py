@@ -1,7 +1,5 @@
 """Queue of jobs, with one run directory each. An engine executes them."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

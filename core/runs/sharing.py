@@ -9,8 +9,6 @@ from the log. Results of kernel tools, programs and packages are left out.
 A visitor with a link's token but without a role sees only a run's title, verdict and picture.
 """
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import tarfile

@@ -1,7 +1,5 @@
 """Status of a run: its state, and the handle of its owner."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 

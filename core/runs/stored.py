@@ -4,8 +4,6 @@ Report, summary and graphs are made from the log, and made again if the log is n
 or a log.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -19,8 +19,6 @@ because calls contain commas. Within a value, calls or marks are separated by `;
 numbers before it, with equal differences or ratios.
 """
 
-from __future__ import annotations
-
 import difflib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence

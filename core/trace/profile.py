@@ -9,8 +9,6 @@ The list of events alone is also read. Times are in microseconds. The file is de
 the slices stay in memory. The file is not trusted: invalid events are counted and left out.
 """
 
-from __future__ import annotations
-
 import gzip
 import math
 import re

@@ -9,8 +9,6 @@ Only the records that are compared are read. A graph or guard tree is reduced to
 devices. If several ranks have a text with equal bytes, the text is normalised only once per process.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os

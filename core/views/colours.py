@@ -1,7 +1,5 @@
 """Colours of graphs and kernels, each with one meaning, for light and dark backgrounds."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from core.report import Report, stored

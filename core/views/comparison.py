@@ -1,7 +1,5 @@
 """Comparison of two runs in words: the worst difference as a title, and all differences."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence

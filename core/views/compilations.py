@@ -1,7 +1,5 @@
 """Compilations and Bytecode pages: compilations as a tree, and a function before and after Dynamo."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

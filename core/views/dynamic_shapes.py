@@ -1,7 +1,5 @@
 """Dynamic shapes page: all symbols of a compilation, and one in full."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """FX graphs of a compilation: the recorded stages, and one graph with facts about its nodes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

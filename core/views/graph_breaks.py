@@ -1,7 +1,5 @@
 """Graph breaks page: breaks with their fixes, the most expensive first, and frames that run eagerly."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

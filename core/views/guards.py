@@ -1,7 +1,5 @@
 """Guards page: families, check times and filters of a compilation's guards, and each guard in full."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Known paths come first: fields and quoted texts that are a path, and the places 
 searched by patterns.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `plain`, `code` and `prose` escape Markdown. `quoted` puts a name into a sentence with backticks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Names of a model: from the syntax tree of its code, and from guards, stacks and modules in a log."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """Neighbours page: alternative compilers and runtimes on a run's model, their results and times."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property

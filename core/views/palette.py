@@ -1,7 +1,5 @@
 """Entries of the command palette for a run: compilations, kernels, and nodes; texts are plain lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -5,8 +5,6 @@ Pages and the command line use them.
 python -m core.views.prepared RUN    store the outline of a large log that is being written
 """
 
-from __future__ import annotations
-
 import sys
 
 from core.report import Report

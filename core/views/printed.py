@@ -4,8 +4,6 @@ In an answer, text comes in a fence that is longer than any backticks in it, and
 would change how a text is shown are written as escapes. What does not fit is counted.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

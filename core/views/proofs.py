@@ -1,7 +1,5 @@
 """Claims of fixes, results of their trials, and fixes that were applied together; in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Recompiles page: a tree of each recompiled frame, and recompiles with failed guard and fixes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -3,8 +3,6 @@
 `RunLists` finds runs by text, name, model or job. `RunListView` is a page of a search.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

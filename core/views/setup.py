@@ -1,7 +1,5 @@
 """Views of the set-up: torch's options, and the checks of this machine as a sentence and rows."""
 
-from __future__ import annotations
-
 import importlib.util
 import textwrap
 from collections.abc import Iterator, Sequence

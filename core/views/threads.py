@@ -1,7 +1,5 @@
 """Threads of comments in words: their authors, their texts as Markdown, and their numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

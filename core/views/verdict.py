@@ -3,8 +3,6 @@
 A title has room in four lines of a phone. Chips and lines have all that it leaves out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

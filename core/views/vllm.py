@@ -1,7 +1,5 @@
 """vLLM page: compile calls with piecewise compilations, caches, equal subgraphs, and configuration."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

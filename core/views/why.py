@@ -1,7 +1,5 @@
 """Answers to questions about a run: a closed table of forms, each answered by blocks of the pages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@
 sent, and fields that occur thousands of times have short names.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass

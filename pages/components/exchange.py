@@ -5,8 +5,6 @@ the component's module from our own route. The route's address contains a digest
 them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Container, Mapping
 from pathlib import Path

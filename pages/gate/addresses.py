@@ -6,8 +6,6 @@ links to others, and below a second `/` it does not find its scripts.
 `read_theme_once` caches the theme, which Streamlit otherwise reads from its configuration in each run of each page.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Protocol

@@ -5,8 +5,6 @@ characters: visitors can make pages fail repeatedly with their own text in the m
 the log or control the terminal. Garbage is collected periodically, not after every page.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import gc

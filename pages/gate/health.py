@@ -3,8 +3,6 @@
 Port and path of the server come from the environment.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from http.client import HTTPConnection, HTTPException

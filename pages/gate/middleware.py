@@ -12,8 +12,6 @@ socket diagnosis (`sock_diag(7)`) finds one connection directly. If it is not av
 and `tcp6` (`proc_pid_net(5)`), which list all connections.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

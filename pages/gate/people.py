@@ -4,8 +4,6 @@ Streamlit signs people in (`[auth]` of its secrets.toml) and keeps the provider'
 gate reads on every request. A role is looked up when it is needed, so that a changed file counts at once.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 `Rules` checks host, origin, path and visitor.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

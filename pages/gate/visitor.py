@@ -1,7 +1,5 @@
 """The current visitor, as the gate reports it to a page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

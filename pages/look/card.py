@@ -1,7 +1,5 @@
 """Picture of a run for the preview of a link, drawn without a browser."""
 
-from __future__ import annotations
-
 import io
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Colours of Compileboard, each with one meaning; sizes and text limits; images of `pages/static`."""
 
-from __future__ import annotations
-
 import base64
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text of users and of logs, escaped for Markdown and for the keys of Streamlit components."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Code of users and kernels with colours and links, diffs, and a drawing with a drawer beside it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Pages change the store only through these actions. `attempt` executes an action 
 need not catch exceptions. The fields for the audience of a run or a sweep are here, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path

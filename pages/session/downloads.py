@@ -1,7 +1,5 @@
 """Downloads: the log, the report, and the page's content as text."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 The text is in the session state. The text of a checked attempt is also in its run.
 """
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core import Run, StoreError

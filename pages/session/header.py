@@ -4,8 +4,6 @@ The header has pickers, state and verdict as chips, and the account. Menu and pa
 are empty.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

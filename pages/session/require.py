@@ -1,7 +1,5 @@
 """Page without a report: its purpose, the reason why there is no report, and how to get one."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Runs and sweeps that are listed for this visitor, and navigation to one of them."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Streamlit reports a click in one script run only. A rerun by a poll or by anothe
 run before it comes to the button. `press` therefore stores the click until `taken` returns it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ Each interval is from the Mann-Whitney test for a shift between two samples of l
 Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Sequence

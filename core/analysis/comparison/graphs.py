@@ -7,8 +7,6 @@ Myers' greedy algorithm finds the longest common subsequence: "An O(ND) Differen
 (Algorithmica, 1986).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Matching of two runs: options, source files, compilations, guards, graph breaks and recompiles."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter, defaultdict, deque

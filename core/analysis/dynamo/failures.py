@@ -4,8 +4,6 @@ Dynamo's own names do not say which model a `forward` or a decorator's `wrapper`
 `torch_dynamo_resume_in_forward_at_31`.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence

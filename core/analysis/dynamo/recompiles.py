@@ -5,8 +5,6 @@ order does not show if a frame was entered at all. Entry is certain for a frame 
 frame of an entered resume function, and for all frames if enough call sites reused code.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

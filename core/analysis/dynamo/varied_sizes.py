@@ -5,8 +5,6 @@ Marking these dimensions before the first call gives the same graph if the first
 `holds` evaluates shape guards for known sizes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A rule is a pure function of the report, of the run's output and of the model's 
 evidence.
 """
 
-from __future__ import annotations
-
 from typing import get_args
 
 from core.analysis.findings import answers, calls, dynamo, errors, kernels

@@ -4,8 +4,6 @@
 `next_rung` proposes the next backend to try, one layer below the run's, to locate the faulty part of torch.compile.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

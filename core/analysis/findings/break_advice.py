@@ -4,8 +4,6 @@ A break gets a fix of the code or a setting, otherwise torch's first fitting hin
 Hints are corrected by a literal table where following them fails. A recompile gets a code change.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """Findings about Dynamo: failed compilations, graph breaks, recompiles."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

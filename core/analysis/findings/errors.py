@@ -4,8 +4,6 @@ The text of Dynamo's errors has the form of a graph break: reason, explanation, 
 apply to them, too.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

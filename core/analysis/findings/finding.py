@@ -3,8 +3,6 @@
 `known_causes` reads the book of causes, `causes.toml`: a row for each cause, with its patterns and its cure.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Attention is a finding if torch decomposed it into matmuls and a softmax. A miss
 that share bytes and that the scheduler refused to fuse.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

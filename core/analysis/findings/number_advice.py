@@ -1,7 +1,5 @@
 """Advice for recompiles caused by a Python number (argument, attribute, …) or by an object."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

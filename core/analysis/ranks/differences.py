@@ -6,8 +6,6 @@ later stages. The later stages are therefore compared only if both ranks have th
 A difference also has advice that fits its cause.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest

@@ -1,7 +1,5 @@
 """PyTorch's registry of graph breaks, copied by docs/make; the copy names its torch version."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path

@@ -4,8 +4,6 @@ The rules cover calls that Dynamo can't trace, explicit graph breaks, helpers th
 calls that only report something: prints, warnings, logging.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import copy

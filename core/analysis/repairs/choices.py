@@ -3,8 +3,6 @@
 Each rule takes the line of the graph break. `needs_number` returns True if Python needs the value as a number.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

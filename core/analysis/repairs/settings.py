@@ -4,8 +4,6 @@ They are the steps from a proven recipe to the user's file. `own_call` comes fir
 Compileboard: it makes the call of torch.compile that the other rules edit.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from typing import Any

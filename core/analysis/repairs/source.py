@@ -5,8 +5,6 @@ recreated. The settings of `torch._dynamo.config` let Dynamo trace code that bre
 setting is listed with its cost.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """Trial of a repair: comparison of the repaired run with the original, per break or recompile."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections import Counter

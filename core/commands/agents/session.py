@@ -1,7 +1,5 @@
 """An agent's session: what it may use, its calls, and the resources that it may read."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

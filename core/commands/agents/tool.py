@@ -1,7 +1,5 @@
 """A tool of agents: how the protocol lists it, and the result of a call."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import traceback

@@ -3,8 +3,6 @@
 A tool's docstring is its description, which agents read: no text of a model or a log is in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 

@@ -4,8 +4,6 @@ Graphviz's dot runs in a separate process, which is killed if it exceeds its tim
 is reused for the next layout, since a start takes longer than most layouts.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

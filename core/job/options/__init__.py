@@ -4,8 +4,6 @@ A row has the data for the command line, checks, sweeps, the form, "What if", pe
 docs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -8,8 +8,6 @@ for half an hour, or when the logs reach the size limit. The process writes the 
 does. The handle in the status identifies the process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -3,8 +3,6 @@
 All processes with one home share the device locks; a lock ends with its process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

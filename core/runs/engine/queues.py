@@ -4,8 +4,6 @@ Only a run directory with the job, and a handle, cross the interface. Visitors a
 disturbs a measured run.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

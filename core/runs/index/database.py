@@ -5,8 +5,6 @@ authoritative: if the file is lost or damaged, the next listings make it again. 
 version of its content, so that two versions of Compileboard can use one store.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

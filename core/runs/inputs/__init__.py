@@ -4,8 +4,6 @@ All are converted to logs in the format of TORCH_TRACE. Other files, which are n
 and how to use them: a file is recognized by its first bytes, a directory by the names of its files. None is unpickled.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

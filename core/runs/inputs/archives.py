@@ -6,8 +6,6 @@ archive declares. A tar file is decompressed first and read in small pieces, sin
 size.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import struct

@@ -8,8 +8,6 @@ vLLM             rank_0_dp_0/graphs/0000_before_split.raw.py, …structured.txt,
                  (https://github.com/vllm-project/vllm/pull/41378)
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

@@ -18,8 +18,6 @@ The kernel of a node is the first call in the output code that names a buffer of
 tracking, the FX nodes of the call are known, but not which of them each node of a fused node computes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -13,8 +13,6 @@ applies only if its controller is delegated (a systemd service with `Delegate=me
 a run's remaining processes are found only by process trees and marks.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -10,8 +10,6 @@ profile SOURCE TARGET MOST_BYTES          {}; the profile's slices are in TARGET
 logs PATH SCRATCH NAME MOST_BYTES         the fields of RankLogs; unpacked logs are in SCRATCH
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

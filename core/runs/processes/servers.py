@@ -5,8 +5,6 @@ until it has sent a whole header of a request, at its start and after each respo
 ever.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -4,8 +4,6 @@ A file `<device>/<name>.xz` has one line of JSON (`Recording`), and then the log
 device. `python -m tests.record_gallery` records all of them again.
 """
 
-from __future__ import annotations
-
 import lzma
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Changes that may make a job faster or smaller: settings, each as fields of a variant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -3,8 +3,6 @@
 Each rung of the ladder adds one part of torch.compile; each mitigation changes one part or turns it off.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.base.machine import Environment

@@ -5,8 +5,6 @@ those of the default settings: a run with other results is out of the race. Lowe
 The pairs that prove a recipe run a copy of the model's file into which the changes are written.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -9,8 +9,6 @@ count. An unclear gain gets more pairs; the interval allows for each look at the
 The next heats depend on the finished heats alone, so a race can be resumed.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import statistics

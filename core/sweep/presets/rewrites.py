@@ -5,8 +5,6 @@ without which the output code is the same is not timed. Each other one is timed 
 processes: a claim needs both. At last, the rewrites with the largest effects are turned off together, two at a time.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Presets of sizes: the size from which compiled is faster, and static, automatic or dynamic shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

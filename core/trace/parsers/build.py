@@ -5,8 +5,6 @@ uses only the index and small records, so it is ready before the whole log is re
 on request.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Values that the report stores unchanged are accessed by their type. Stacks are s
 frames.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -13,8 +13,6 @@ Guards are parsed as torch prints them: a compilation's tree, and a guard's text
     +- LAMBDA_GUARD: 2 <= L['x'].size()[0]   (the root's epilogue)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

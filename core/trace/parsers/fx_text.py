@@ -24,8 +24,6 @@ user's line:
 `with_stacks` adds stacks to nodes.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 A graph keeps the position of its text and its op counts. `join_kernels` adds the data of all records to the kernels.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -6,8 +6,6 @@ which is named after the line of the break. Two breaks may leave the same traces
 the number of these breaks is a lower bound.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

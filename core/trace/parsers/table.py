@@ -6,8 +6,6 @@ logs their records without a compile id, or with an id such as `!0` for compiled
 exported program ends its export.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from core.report import Call, Compilation, Crossing, Frame, Invocation, Pipeline, Report, Roofline

@@ -6,8 +6,6 @@ the started compilation, except Dynamo's records, which follow the last one, and
 https://github.com/vllm-project/vllm/blob/main/vllm/compilation/piecewise_backend.py
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Sequence

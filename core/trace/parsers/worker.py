@@ -1,7 +1,5 @@
 """Parsers of the worker's own records: measurements, passes, memory, texts of backends and packages."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

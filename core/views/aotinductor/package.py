@@ -1,7 +1,5 @@
 """An AOTInductor package: its export, accepted sizes, files with their texts, and runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Backend page: backend calls of a run, and the backend contract with its counts; texts are Markdown."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

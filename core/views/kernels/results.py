@@ -1,7 +1,5 @@
 """Results of kernel tools as blocks, and the tensor elements that a program accesses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod

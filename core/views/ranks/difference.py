@@ -1,7 +1,5 @@
 """Difference between a group of ranks and the largest group, in sentences: cause, forecast and advice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Chart data of a sweep: cells, ratios over a numeric axis, total times, and heat maps."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence

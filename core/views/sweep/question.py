@@ -3,8 +3,6 @@
 The menu What if offers changes of the same options, and creates a job for each change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Linked boxes: chips, the stages of a graph, steps joined by arrows, and a tree of compilations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path

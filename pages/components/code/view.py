@@ -1,7 +1,5 @@
 """Code view with coloured margins, notes and a selection shared with other views; a code editor."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping

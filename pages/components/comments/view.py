@@ -1,7 +1,5 @@
 """The button that opens the comments on the selected item; and the marks on items that have comments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

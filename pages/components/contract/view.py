@@ -1,7 +1,5 @@
 """Picture of the contract between torch.compile and a backend: five steps, and a line per compilation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The edge of a drawer beside a drawing; dragging it changes the drawer's width in the browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

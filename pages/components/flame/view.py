@@ -3,8 +3,6 @@
 The browser owns the selection, so that the sent data stays the same over reruns; a choice comes back by its id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

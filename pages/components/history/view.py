@@ -1,7 +1,5 @@
 """Browser history with one entry per page, so that one step back leads to the previous page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

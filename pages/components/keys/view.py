@@ -1,7 +1,5 @@
 """Keys that work on every page, and the list of all keys."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Marks on Streamlit's menu: counts, grey entries, and the entry of the open page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

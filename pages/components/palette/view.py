@@ -5,8 +5,6 @@ are a separate message in a fragment: they are made when the palette is first op
 byte-identical over reruns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

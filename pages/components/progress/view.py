@@ -1,7 +1,5 @@
 """The timeline of a live run: the worker's steps, and torch's phases as they happen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

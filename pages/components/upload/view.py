@@ -1,7 +1,5 @@
 """Upload of a log from the visitor's machine by drop or file dialog, with a progress display."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Graph: segments in colours, ops that stay with torch and the reasons, bytes acro
 File: its sections, and their bytes with their meaning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Comments: header button, pane beside every page, and lists on *Overview* and *Compare*."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Runs of the same model are offered first. A what-if run has the shown run's job with changed options.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 A fix is a diff of the user's code. Its trial is a run of the fixed code, compared with the original run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial

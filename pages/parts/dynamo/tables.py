@@ -3,8 +3,6 @@
 Most tables have a choice of rows, and show the selected row in full.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

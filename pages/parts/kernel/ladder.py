@@ -4,8 +4,6 @@ A kernel is compiled again on request. Lines of different rungs are linked by th
 compared with another rung, target or config, or with the kernel of another run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

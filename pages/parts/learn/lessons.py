@@ -1,7 +1,5 @@
 """Lessons: the tour of a run, with questions and claims, and the exercises, with checks and hints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -4,8 +4,6 @@ An action is for the shown run or the window. The shown run has entries for its 
 `command_palette` draws the palette and executes a choice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any

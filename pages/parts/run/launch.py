@@ -4,8 +4,6 @@ A new run compiles a sample or custom code, or opens an imported log; each form 
 picture of the sample's graph, its lesson, and its last result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

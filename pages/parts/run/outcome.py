@@ -3,8 +3,6 @@
 `live_run` draws the progress until the verdict is final; `measured_yet` then draws it in one line.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext

@@ -4,8 +4,6 @@ A backend is named, or custom: written in the form or defined in the model's fil
 backend is shown. `draw_rows` draws the fields.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Buttons run the job again: to measure it, to record more, to replace unreliable 
 One button fills the form with the job.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Ray has such a bridge. The bridge reads calls. It writes replies, and every seco
 MessagePack after its length in 4 bytes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -4,8 +4,6 @@ One server transfers a run, in a thread, with a lock in the store. If that serve
 continues.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

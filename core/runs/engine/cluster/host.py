@@ -10,8 +10,6 @@ that it can report the run after a restart. Each run is started at most once: th
 the start, and a marked run without a live supervisor has ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

@@ -21,8 +21,6 @@ server gets each file of `RETURNED` that differs from its own copy. Neither side
 other, and no file goes both ways: a run cannot change its job or its code, nor write the server's own files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

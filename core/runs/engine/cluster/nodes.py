@@ -1,7 +1,5 @@
 """Nodes of a server: the hosts behind a transport, their facts, and calls to the hosts."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import re

@@ -7,8 +7,6 @@ starts the process, which ends when its input is closed. Each node with the reso
 detached actor, which owns a host. Ray carries the host's bytes, and reports which nodes are alive.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import os

@@ -6,8 +6,6 @@
 A measured run waits until Ray gives it these resources.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import threading

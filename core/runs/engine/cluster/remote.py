@@ -3,8 +3,6 @@
 A run's handle is `<scheme>:<host>`. Any server can ask this host about the run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

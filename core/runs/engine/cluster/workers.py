@@ -14,8 +14,6 @@ Every request has the token in `<home>/workers-token` or `<home>/servers-token`,
 A proxy provides TLS, and forwards only `/work/`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

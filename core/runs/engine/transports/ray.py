@@ -1,7 +1,5 @@
 """Ray as the transport to hosts; each node of the cluster runs one host."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from core.base.errors import SettingError

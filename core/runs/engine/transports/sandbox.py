@@ -4,8 +4,6 @@ The sandbox's root is empty. System libraries, Python, torch and Compileboard's 
 in memory. The server and the host talk through a pipe.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re
