@@ -19,16 +19,7 @@ from core.base.machine import cpp_compiler, own_process, python_path, visible_ca
 from core.code.cpp import OFF, loops, regions, remarks
 from core.code.output_code import definition_in
 from core.code.stages import loc_lines
-from core.runs.tools.tasks import (
-    MAX_LINES,
-    Answer,
-    AssemblyAnswer,
-    InterpretAnswer,
-    ReproduceAnswer,
-    Rung,
-    Task,
-    Trouble,
-)
+from core.runs.tools import tasks
 
 COMPILER_LIMIT_S = 110
 FUNCTION = re.compile(r"^\s*\.type\s+([^\s,]+), *[@%]function")
@@ -38,7 +29,7 @@ NOISE = re.compile(
 )
 
 
-def assembly(task: Task, directory: Path) -> AssemblyAnswer:
+def assembly(task: tasks.Task, directory: Path) -> tasks.AssemblyAnswer:
     """Compile one kernel to assembly.
 
     Raises ToolError if there is no compiler, or with the compiler's message.
@@ -56,11 +47,11 @@ def assembly(task: Task, directory: Path) -> AssemblyAnswer:
     output = (directory / "kernel.s").read_text(encoding="utf-8", errors="replace")
     rows, lines, outlined = _functions(output, source.name)
     command_text = shlex.join(command)
-    rung = Rung("asm", "\n".join(rows[:MAX_LINES]), lines, max(0, len(rows) - MAX_LINES))
+    rung = tasks.Rung("asm", "\n".join(rows[: tasks.MAX_LINES]), lines, max(0, len(rows) - tasks.MAX_LINES))
     loop_remarks = loops(
         text, remarks(compiled_report, source.name), remarks(vectorized_report, source.name), command_text
     )
-    return AssemblyAnswer(compiler, command_text, text, rung, loop_remarks, regions(text), tuple(outlined))
+    return tasks.AssemblyAnswer(compiler, command_text, text, rung, loop_remarks, regions(text), tuple(outlined))
 
 
 def _source(definition: str) -> str:
@@ -215,11 +206,11 @@ MAX_OUTPUT_BYTES = 100_000  #: the output of a script
 ADD_SAMPLE = Path(__file__).with_name("vector_add.py")
 
 
-def reproduce(task: Task, directory: Path) -> ReproduceAnswer:
+def reproduce(task: tasks.Task, directory: Path) -> tasks.ReproduceAnswer:
     """Run the reproduction script as a user would: `python repro.py`, on the task's device."""
     (directory / "repro.py").write_text(task.script, encoding="utf-8")
     code, output = _run([sys.executable, "repro.py"], directory, visible_card(task.device))
-    return ReproduceAnswer(output, code)
+    return tasks.ReproduceAnswer(output, code)
 
 
 def visible_card(device: str) -> dict[str, str]:
@@ -231,7 +222,7 @@ def visible_card(device: str) -> dict[str, str]:
     return {"CUDA_VISIBLE_DEVICES": cards[int(index)] if int(index) < len(cards) else index}
 
 
-def interpret(task: Task, directory: Path) -> Answer:
+def interpret(task: tasks.Task, directory: Path) -> tasks.Answer:
     """Run a Triton script in Triton's interpreter; return the memory accesses of one program.
 
     Without a script, run `vector_add.py`. Raises ToolError if the interpreter process leaves no result.
@@ -246,8 +237,8 @@ def interpret(task: Task, directory: Path) -> Answer:
     code, output = _run(command, directory, environment)
     if not result_path.exists():
         raise ToolError(f"the interpreter ended with exit code {code}\n{output}")
-    answer = decoded_as(read(result_path), InterpretAnswer | Trouble)
-    return msgspec.structs.replace(answer, output=output) if isinstance(answer, InterpretAnswer) else answer
+    answer = decoded_as(read(result_path), tasks.InterpretAnswer | tasks.Trouble)
+    return msgspec.structs.replace(answer, output=output) if isinstance(answer, tasks.InterpretAnswer) else answer
 
 
 def _run(command: list[str], directory: Path, environment: dict[str, str]) -> tuple[int, str]:

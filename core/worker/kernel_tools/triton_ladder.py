@@ -41,20 +41,7 @@ from core.code.stages import (
     without_places,
 )
 from core.job.targets import TARGETS, Architecture, Target, architecture_words
-from core.runs.tools.tasks import (
-    MAX_LINES,
-    CachedFile,
-    ConfigFigures,
-    Configs,
-    ConfigsAnswer,
-    Ladder,
-    LadderAnswer,
-    PassChange,
-    Passes,
-    PassesAnswer,
-    Rung,
-    Task,
-)
+from core.runs.tools import tasks
 from core.worker.triton import TargetDriver, compile_config, gpu_target, install_driver
 
 DISASSEMBLER_LIMIT_S = 60
@@ -72,13 +59,13 @@ MAX_DIFFS = 120  #: limit: passes with a difference
 DEVICE = re.compile(r"DeviceProperties\(([^()]*)\)")
 
 
-def ladder(task: Task, directory: Path) -> LadderAnswer:
+def ladder(task: tasks.Task, directory: Path) -> tasks.LadderAnswer:
     """Return all stages of one config.
 
     Raises ToolError if there is no such config or Triton cannot compile it.
     """
     request = task.request
-    assert isinstance(request, Ladder)
+    assert isinstance(request, tasks.Ladder)
     source = source_of(task, request.target, directory)
     kernel = load(source)
     config = config_at(kernel, request.config)
@@ -95,27 +82,27 @@ def ladder(task: Task, directory: Path) -> LadderAnswer:
     resources = _resources(binary, source, logs)
     problem = problem or (too_large(resources.shared_bytes, source.architecture) if resources else "")
     files = tuple(_files(directory / "triton"))
-    return LadderAnswer(source.words, request.config, words, tuple(rungs), resources, files, problem, stage_us)
+    return tasks.LadderAnswer(source.words, request.config, words, tuple(rungs), resources, files, problem, stage_us)
 
 
-def configs(task: Task, directory: Path) -> ConfigsAnswer:
+def configs(task: tasks.Task, directory: Path) -> tasks.ConfigsAnswer:
     """Compile every config of a kernel; return the resources of each, or why it does not compile."""
     request = task.request
-    assert isinstance(request, Configs)
+    assert isinstance(request, tasks.Configs)
     source = source_of(task, request.target, directory)
     kernel = load(source)
-    return ConfigsAnswer(source.words, tuple(_figures(kernel, config, source) for config in kernel.configs))
+    return tasks.ConfigsAnswer(source.words, tuple(_figures(kernel, config, source) for config in kernel.configs))
 
 
-def _figures(kernel: Any, config: Any, source: KernelSource) -> ConfigFigures:
+def _figures(kernel: Any, config: Any, source: KernelSource) -> tasks.ConfigFigures:
     with ptxas_logs() as logs:
         try:
             binary = compiled(kernel, config)
         except ToolError as error:
-            return ConfigFigures(str(config), config_words(config), None, str(error)[:2_000])
+            return tasks.ConfigFigures(str(config), config_words(config), None, str(error)[:2_000])
     resources = _resources(binary, source, logs)
     problem = too_large(resources.shared_bytes, source.architecture) if resources else ""
-    return ConfigFigures(str(config), config_words(config), resources, problem)
+    return tasks.ConfigFigures(str(config), config_words(config), resources, problem)
 
 
 @contextmanager
@@ -168,12 +155,12 @@ def _resources(binary: Any, source: KernelSource, logs: list[str]) -> Resources 
     return replace(usage, warps=warps, occupancy=fits)
 
 
-def _python(source: KernelSource) -> Rung:
+def _python(source: KernelSource) -> tasks.Rung:
     lines = {number: number for number, _ in enumerate(source.text.split("\n"), 1)}
     return _bounded("python", source.text, lines)
 
 
-def _rungs(asm: dict[str, Any], source: KernelSource) -> Iterator[Rung]:
+def _rungs(asm: dict[str, Any], source: KernelSource) -> Iterator[tasks.Rung]:
     for name in TEXT_RUNGS:
         text = asm.get(name)
         if isinstance(text, str):
@@ -186,7 +173,7 @@ def _lines(name: str, text: str, file: str) -> dict[int, int]:
     return llvm_lines(text, file) if name == "llir" else comment_lines(text, file)
 
 
-def _sass(asm: dict[str, Any], source: KernelSource, directory: Path) -> Rung:
+def _sass(asm: dict[str, Any], source: KernelSource, directory: Path) -> tasks.Rung:
     """Disassemble the cubin with the nvdisasm of Triton's wheel; raises ToolError."""
     from triton import knobs
 
@@ -208,26 +195,26 @@ def _sass(asm: dict[str, Any], source: KernelSource, directory: Path) -> Rung:
     return _bounded("sass", *without_places(process.stdout, lines))
 
 
-def _bounded(name: str, text: str, lines: dict[int, int]) -> Rung:
+def _bounded(name: str, text: str, lines: dict[int, int]) -> tasks.Rung:
     rows = text.rstrip("\n").split("\n")
-    bounded_lines = {number: line for number, line in lines.items() if number <= MAX_LINES}
-    return Rung(name, "\n".join(rows[:MAX_LINES]), bounded_lines, max(0, len(rows) - MAX_LINES))
+    bounded_lines = {number: line for number, line in lines.items() if number <= tasks.MAX_LINES}
+    return tasks.Rung(name, "\n".join(rows[: tasks.MAX_LINES]), bounded_lines, max(0, len(rows) - tasks.MAX_LINES))
 
 
-def _files(cache: Path) -> Iterator[CachedFile]:
+def _files(cache: Path) -> Iterator[tasks.CachedFile]:
     """Yield the files that Triton left in its cache for this kernel."""
     for path in sorted(cache.rglob("*")):
         if not path.is_file() or path.suffix == ".lock":
             continue
         data = path.read_bytes()
         text = "" if path.suffix.lstrip(".") in TEXT_RUNGS or b"\0" in data else data.decode("utf-8", "replace")
-        yield CachedFile(path.name, len(data), text[:MAX_FILE_CHARS])
+        yield tasks.CachedFile(path.name, len(data), text[:MAX_FILE_CHARS])
 
 
-def passes(task: Task, directory: Path) -> PassesAnswer:
+def passes(task: tasks.Task, directory: Path) -> tasks.PassesAnswer:
     """Compile a config with MLIR dumps; return the passes that changed its module. Raises ToolError."""
     request = task.request
-    assert isinstance(request, Passes)
+    assert isinstance(request, tasks.Passes)
     source = source_of(task, request.target, directory)
     kernel = load(source)
     config = config_at(kernel, request.config)
@@ -239,7 +226,7 @@ def passes(task: Task, directory: Path) -> PassesAnswer:
     if not steps:
         raise ToolError("MLIR printed nothing: this build of Triton was made without its dumps")
     changes = list(_changes(steps))
-    return PassesAnswer(source.words, len(steps), tuple(changes[:MAX_DIFFS]), max(0, len(changes) - MAX_DIFFS))
+    return tasks.PassesAnswer(source.words, len(steps), tuple(changes[:MAX_DIFFS]), max(0, len(changes) - MAX_DIFFS))
 
 
 @contextmanager
@@ -266,12 +253,12 @@ def _steps(dump: Path) -> Iterator[tuple[str, str, str]]:
         yield match.group(1), match.group(2), without_locations(text[match.end() : end.start() if end else len(text)])
 
 
-def _changes(steps: list[tuple[str, str, str]]) -> Iterator[PassChange]:
+def _changes(steps: list[tuple[str, str, str]]) -> Iterator[tasks.PassChange]:
     for (name, argument, before), (_, _, after) in pairwise(steps):
         if before == after:
             continue
         diff = diff_texts(before, after, f"before {name}", f"after {name}", MAX_DIFF_LINES)
-        yield PassChange(name, argument, diff.added, diff.removed, diff.text, diff.left_out)
+        yield tasks.PassChange(name, argument, diff.added, diff.removed, diff.text, diff.left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +288,7 @@ class KernelSource:
         )
 
 
-def source_of(task: Task, target_key: str, directory: Path) -> KernelSource:
+def source_of(task: tasks.Task, target_key: str, directory: Path) -> KernelSource:
     """Write the kernel's module into the directory, and return its source; raises ToolError.
 
     The device properties of the target, if there is a target, replace the recorded properties.

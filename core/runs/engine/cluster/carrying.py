@@ -17,25 +17,8 @@ from tempfile import TemporaryDirectory
 from core.base.errors import CompileboardError, NodeError, StoreError
 from core.base.files import OWNER_ALONE, in_words
 from core.base.words import gib
-from core.runs.engine.cluster.messages import (
-    MOST_COLLECTED_BYTES,
-    CancelCall,
-    FilesReply,
-    ForgetCall,
-    HostFile,
-    LaunchCall,
-    ListCall,
-    PieceReply,
-    PollCall,
-    ProgressReply,
-    ReadCall,
-    append_piece,
-    check_returned,
-    digest_of,
-    has_file,
-    parcel_of,
-    place_file,
-)
+from core.runs.engine.cluster import messages
+from core.runs.engine.cluster.messages import MOST_COLLECTED_BYTES
 from core.runs.engine.cluster.nodes import LONG_CALL_S, RETRY_S, Nodes
 from core.runs.engine.queues import Assignment
 from core.runs.progress import ended_as, overdue_limit_s
@@ -138,17 +121,17 @@ class Carrier:
         Raises NodeError, WorkerError, StoreError.
         """
         run = carried.run
-        files = parcel_of(run.path)
-        call = LaunchCall(
+        files = messages.parcel_of(run.path)
+        call = messages.LaunchCall(
             self._nodes.store_id,
             self.key(run),
             assignment.target,
             assignment.device,
             assignment.measures,
-            digest_of(files),
+            messages.digest_of(files),
             files,
         )
-        self._take(carried, self._nodes.call(carried.host, call, ProgressReply, LONG_CALL_S))
+        self._take(carried, self._nodes.call(carried.host, call, messages.ProgressReply, LONG_CALL_S))
 
     def follow(self, carried: CarriedRun) -> None:
         """Transfer a run to its end, in a separate thread."""
@@ -189,7 +172,7 @@ class Carrier:
             try:
                 if carried.cancelled and time.monotonic() > cancel_s:
                     cancel_s = time.monotonic() + CANCEL_S
-                    self._nodes.try_call(carried.host, CancelCall(self._nodes.store_id, self.key(carried.run)))
+                    self._nodes.try_call(carried.host, messages.CancelCall(self._nodes.store_id, self.key(carried.run)))
                 if self._step(carried):
                     break
             except NodeError:
@@ -206,11 +189,11 @@ class Carrier:
         self.release(carried)
         carried.ended()
 
-    def _look(self, carried: CarriedRun) -> ProgressReply:
+    def _look(self, carried: CarriedRun) -> messages.ProgressReply:
         """Ask a run's host for its state and new bytes."""
-        call = PollCall(self._nodes.store_id, self.key(carried.run), carried.sizes)
+        call = messages.PollCall(self._nodes.store_id, self.key(carried.run), carried.sizes)
         began_s = time.monotonic()
-        progress = self._nodes.call(carried.host, call, ProgressReply)
+        progress = self._nodes.call(carried.host, call, messages.ProgressReply)
         self._pace.note(time.monotonic() - began_s)
         return progress
 
@@ -225,7 +208,7 @@ class Carrier:
             return False
         self._collect(carried)
         run.write_status(_ended(run.written_status(), progress.status))
-        self._nodes.try_call(carried.host, ForgetCall(self._nodes.store_id, key))
+        self._nodes.try_call(carried.host, messages.ForgetCall(self._nodes.store_id, key))
         return True
 
     def _launch_again(self, carried: CarriedRun) -> bool:
@@ -237,7 +220,7 @@ class Carrier:
         self.launch(carried, carried.assignment)
         return False
 
-    def _take(self, carried: CarriedRun, progress: ProgressReply) -> None:
+    def _take(self, carried: CarriedRun, progress: messages.ProgressReply) -> None:
         """Append the new bytes of a run to its files on this server; raises StoreError.
 
         Once the host reports the run, the assignment is dropped.
@@ -246,26 +229,28 @@ class Carrier:
             carried.assignment = None
         with in_words(carried.run.path):
             for new in progress.pieces:
-                carried.sizes[new.name] = append_piece(carried.run.path, new)
+                carried.sizes[new.name] = messages.append_piece(carried.run.path, new)
 
     def _collect(self, carried: CarriedRun) -> None:
         """Fetch each file of an ended run that differs from the file on this server."""
         run, room = carried.run, MOST_COLLECTED_BYTES
-        listed = self._nodes.call(carried.host, ListCall(self._nodes.store_id, self.key(run)), FilesReply, LONG_CALL_S)
+        listed = self._nodes.call(
+            carried.host, messages.ListCall(self._nodes.store_id, self.key(run)), messages.FilesReply, LONG_CALL_S
+        )
         with in_words(run.path), TemporaryDirectory(dir=self._store.home / CARRIED) as scratch:
             for entry in listed.files:
-                check_returned(entry.name)
+                messages.check_returned(entry.name)
                 room -= entry.size
                 if room < 0:
                     raise StoreError(f"they are larger than {gib(MOST_COLLECTED_BYTES)}")
-                if not has_file(run.path, entry):
-                    place_file(run.path, entry.name, self._fetch(carried, entry, Path(scratch) / "file"))
+                if not messages.has_file(run.path, entry):
+                    messages.place_file(run.path, entry.name, self._fetch(carried, entry, Path(scratch) / "file"))
 
-    def _fetch(self, carried: CarriedRun, entry: HostFile, path: Path) -> Path:
+    def _fetch(self, carried: CarriedRun, entry: messages.HostFile, path: Path) -> Path:
         with path.open("wb") as file:
             while file.tell() < entry.size:
-                call = ReadCall(self._nodes.store_id, self.key(carried.run), entry.name, file.tell())
-                data = self._nodes.call(carried.host, call, PieceReply).data
+                call = messages.ReadCall(self._nodes.store_id, self.key(carried.run), entry.name, file.tell())
+                data = self._nodes.call(carried.host, call, messages.PieceReply).data
                 if not data:
                     raise StoreError(f"{entry.name} ends early")
                 file.write(data)
@@ -280,7 +265,7 @@ class Carrier:
         if run.path in self._carried:
             return
         if status is None or not status.live:
-            for kind in (CancelCall, ForgetCall):
+            for kind in (messages.CancelCall, messages.ForgetCall):
                 self._nodes.try_call(host, kind(self._nodes.store_id, self.key(run)))
         elif self._nodes.host_of(status.handle) == host and (carried := self.claim(run, host)):
             self.follow(carried)

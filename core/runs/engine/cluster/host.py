@@ -30,40 +30,7 @@ from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read_
 from core.base.machine import Environment, default_home, package_version, visible_cards
 from core.job.gallery import exercise
 from core.job.prepared import prepared
-from core.runs.engine.cluster.messages import (
-    MOST_FILES,
-    PROTOCOL,
-    CallAboutRun,
-    CancelCall,
-    DescribeCall,
-    DescriptionReply,
-    DoneReply,
-    EndTurnCall,
-    FactsReply,
-    FailureReply,
-    FilesReply,
-    ForgetCall,
-    HelloCall,
-    HostCall,
-    HostReply,
-    LackReply,
-    LaunchCall,
-    ListCall,
-    PieceReply,
-    PollCall,
-    PrepareCall,
-    ProgressReply,
-    ReadCall,
-    TakeTurnCall,
-    TurnReply,
-    call_of,
-    digest_of,
-    file_entries,
-    is_returned,
-    packed,
-    read_piece,
-    unpack_files,
-)
+from core.runs.engine.cluster import messages
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.queues import Assignment, Engine
 from core.runs.permission import allowed
@@ -127,14 +94,14 @@ class Host:
     def answer(self, data: bytes) -> bytes:
         """Return the reply to a call, both as bytes; an error becomes a `FailureReply`."""
         try:
-            reply = self._reply(call_of(data))
+            reply = self._reply(messages.call_of(data))
         except WorkerError as error:
-            reply = FailureReply(str(error)[:MOST_REASON_CHARS], error.signal)
+            reply = messages.FailureReply(str(error)[:MOST_REASON_CHARS], error.signal)
         except CompileboardError as error:
-            reply = FailureReply(str(error)[:MOST_REASON_CHARS])
+            reply = messages.FailureReply(str(error)[:MOST_REASON_CHARS])
         except OSError as error:
-            reply = FailureReply(f"{self.name}: {error.strerror or error}"[:MOST_REASON_CHARS])
-        return packed(reply)
+            reply = messages.FailureReply(f"{self.name}: {error.strerror or error}"[:MOST_REASON_CHARS])
+        return messages.packed(reply)
 
     def close(self) -> None:
         """End all runs and start no more; calls are still answered."""
@@ -153,46 +120,46 @@ class Host:
     def _has_files(self) -> bool:
         return any(self._runs_dir.glob(f"{self.id}-*"))
 
-    def _reply(self, call: HostCall) -> HostReply:
+    def _reply(self, call: messages.HostCall) -> messages.HostReply:
         match call:
-            case HelloCall():
+            case messages.HelloCall():
                 return self._hello(call)
-            case DescribeCall():
-                return DescriptionReply(self._environment)
-            case PrepareCall():
-                return LackReply(self._lack(call.target))
+            case messages.DescribeCall():
+                return messages.DescriptionReply(self._environment)
+            case messages.PrepareCall():
+                return messages.LackReply(self._lack(call.target))
             case _:
                 return self._reply_about_run(call)
 
-    def _reply_about_run(self, call: CallAboutRun) -> HostReply:
+    def _reply_about_run(self, call: messages.CallAboutRun) -> messages.HostReply:
         match call:
-            case TakeTurnCall():
-                return TurnReply(self._take_turn(call))
-            case LaunchCall():
+            case messages.TakeTurnCall():
+                return messages.TurnReply(self._take_turn(call))
+            case messages.LaunchCall():
                 return self._launch(call)
-            case PollCall():
+            case messages.PollCall():
                 return self._progress(call, call.sizes)
-            case ListCall():
-                return FilesReply(file_entries(self._ended_run(call).path))
-            case ReadCall():
-                return read_piece(self._ended_run(call).path, call.name, call.offset)
-            case CancelCall():
+            case messages.ListCall():
+                return messages.FilesReply(messages.file_entries(self._ended_run(call).path))
+            case messages.ReadCall():
+                return messages.read_piece(self._ended_run(call).path, call.name, call.offset)
+            case messages.CancelCall():
                 self._cancel(call)
-            case EndTurnCall():
+            case messages.EndTurnCall():
                 self._end_turn(self._key(call))
-            case ForgetCall():
+            case messages.ForgetCall():
                 self._forget(call)
             case _:
                 assert_never(call)
-        return DoneReply()
+        return messages.DoneReply()
 
-    def _hello(self, call: HelloCall) -> FactsReply:
+    def _hello(self, call: messages.HelloCall) -> messages.FactsReply:
         self._heard_s[call.server] = time.monotonic()
         environment = self._environment or Environment()
         devices = {device_of(name): words for name, words in environment.devices.items()}
-        return FactsReply(
+        return messages.FactsReply(
             host=self.id,
-            protocol=PROTOCOL,
+            protocol=messages.PROTOCOL,
             name=self.name,
             code_allowed=self._code_allowed,
             devices=devices,
@@ -239,7 +206,7 @@ class Host:
             with self._lock:
                 self._starting.discard(assignment.target)
 
-    def _take_turn(self, call: TakeTurnCall) -> bool:
+    def _take_turn(self, call: messages.TakeTurnCall) -> bool:
         key = self._key(call)
         with self._lock:
             self._release_silent()
@@ -265,7 +232,7 @@ class Host:
             if key not in self._live and self._turns.pop(key, None) is not None:
                 self._engine.end_turn(Run(key, self._runs_dir / key))
 
-    def _launch(self, call: LaunchCall) -> ProgressReply:
+    def _launch(self, call: messages.LaunchCall) -> messages.ProgressReply:
         """Receive a run and start it, unless the run has already been started or is refused."""
         if self._key(call) not in self._refused:
             self._receive(call)
@@ -273,8 +240,8 @@ class Host:
             self._wait_for_record(self._run(call))
         return self._progress(call, {})
 
-    def _receive(self, call: LaunchCall) -> None:
-        if digest_of(call.files) != call.digest:
+    def _receive(self, call: messages.LaunchCall) -> None:
+        if messages.digest_of(call.files) != call.digest:
             raise StoreError("the run's files were damaged on their way; try again")
         run = self._run(call)
         if run.path.exists():
@@ -283,7 +250,7 @@ class Host:
         with in_words(self._runs_dir):
             try:
                 fresh.mkdir(mode=OWNER_ALONE)
-                unpack_files(call.files, fresh)
+                messages.unpack_files(call.files, fresh)
                 (fresh / "trace").mkdir(exist_ok=True)
                 received = Run(run.id, fresh)
                 self._check_code(received)
@@ -308,7 +275,7 @@ class Host:
         if not same or (job.has_original and run.original_path.read_text(encoding="utf-8") != original):
             raise StoreError(f"{self.name} runs samples only, and this code is not its sample's")
 
-    def _start(self, call: LaunchCall) -> None:
+    def _start(self, call: messages.LaunchCall) -> None:
         """Start a run unless it has already been started, cancelled or refused."""
         run, mark = self._run(call), self._mark(call)
         with self._lock:
@@ -348,22 +315,22 @@ class Host:
             self._live.discard(run.path.name)
             self._end_turn(run.path.name)
 
-    def _progress(self, call: CallAboutRun, sizes: dict[str, int]) -> ProgressReply:
+    def _progress(self, call: messages.CallAboutRun, sizes: dict[str, int]) -> messages.ProgressReply:
         run = self._run(call)
         if not run.path.is_dir():
-            return ProgressReply(None)
+            return messages.ProgressReply(None)
         live = run.path.name in self._live
         status = run.status()
         pieces, complete = _new_pieces(run.path, sizes)
-        return ProgressReply(status, live or status.live or not complete, pieces)
+        return messages.ProgressReply(status, live or status.live or not complete, pieces)
 
-    def _ended_run(self, call: CallAboutRun) -> Run:
+    def _ended_run(self, call: messages.CallAboutRun) -> Run:
         run = self._run(call)
         if not run.path.is_dir() or self._is_live(run):
             raise StoreError(f"{self.name} has no such run that has ended")
         return run
 
-    def _cancel(self, call: CancelCall) -> None:
+    def _cancel(self, call: messages.CancelCall) -> None:
         run = self._run(call)
         with self._lock:
             if not self._mark(call).exists():
@@ -377,7 +344,7 @@ class Host:
                 self._cancelled.add(run.path.name)
         self._engine.cancel(run)
 
-    def _forget(self, call: ForgetCall) -> None:
+    def _forget(self, call: messages.ForgetCall) -> None:
         run = self._run(call)
         if run.path.is_dir() and self._is_live(run):
             raise StoreError("the run is still going; cancel it first")
@@ -396,20 +363,20 @@ class Host:
     def _is_live(self, run: Run) -> bool:
         return run.path.name in self._live or run.status().live
 
-    def _key(self, call: CallAboutRun) -> str:
+    def _key(self, call: messages.CallAboutRun) -> str:
         return f"{self.id}-{call.store}-{call.run.replace('/', '+')}"
 
-    def _run(self, call: CallAboutRun) -> Run:
+    def _run(self, call: messages.CallAboutRun) -> Run:
         key = self._key(call)
         return Run(call.run, self._runs_dir / key)
 
-    def _mark(self, call: CallAboutRun) -> Path:
+    def _mark(self, call: messages.CallAboutRun) -> Path:
         return self._runs_dir / f"{self._key(call)}.started"
 
     def _runs_of(self, store: str) -> tuple[str, ...]:
         prefix = f"{self.id}-{store}-"
         found = (path.name for path in self._runs_dir.glob(f"{prefix}*") if path.is_dir())
-        return tuple(sorted(name.removeprefix(prefix).replace("+", "/") for name in found))[:MOST_FILES]
+        return tuple(sorted(name.removeprefix(prefix).replace("+", "/") for name in found))[: messages.MOST_FILES]
 
     def _remove_old(self) -> None:
         """Remove ended runs that no server has collected within `KEEP_S`."""
@@ -445,16 +412,16 @@ def _has_record(run: Path) -> bool:
     return any(path.stat().st_size for path in run.glob(LOGS))
 
 
-def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...], bool]:
+def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[messages.PieceReply, ...], bool]:
     """Return new bytes of the growing files, and True if there are no further new bytes."""
-    pieces: list[PieceReply] = []
+    pieces: list[messages.PieceReply] = []
     room = MOST_NEW_BYTES
     for path in sorted(path for pattern in GROWING for path in run.glob(pattern)):
         name = path.relative_to(run).as_posix()
-        if not is_returned(name):
+        if not messages.is_returned(name):
             continue
         offset = sizes.get(name, 0)
-        while room > 0 and (new := read_piece(run, name, offset)).data:
+        while room > 0 and (new := messages.read_piece(run, name, offset)).data:
             pieces.append(new)
             offset += len(new.data)
             room -= len(new.data)

@@ -18,19 +18,7 @@ from core.base.errors import CompileboardError, DecodeError, NodeError, SilentNo
 from core.base.files import in_words, one_line, read_line
 from core.base.machine import Environment
 from core.base.words import agree
-from core.runs.engine.cluster.messages import (
-    PROTOCOL,
-    DescribeCall,
-    DescriptionReply,
-    DoneReply,
-    FactsReply,
-    FailureReply,
-    HelloCall,
-    HostCall,
-    HostReply,
-    packed,
-    reply_of,
-)
+from core.runs.engine.cluster import messages
 from core.runs.engine.queues import Shortage
 from core.runs.store import Store
 
@@ -40,7 +28,7 @@ GREETED, GREETED_AT_ONCE = 50, 16
 MOST_NAME_CHARS = 80  #: the name of a host in a message
 MOST_REASON_CHARS = 600  #: a host's reason in a message
 HOST_ID = re.compile(r"[0-9a-f]{16}")
-R = TypeVar("R", bound=HostReply)
+R = TypeVar("R", bound=messages.HostReply)
 
 
 class Transport(Protocol):
@@ -66,7 +54,7 @@ class HostNode:
     """A host: its name in the transport, and its facts. `lost` is True if the host will not come back."""
 
     peer: str
-    facts: FactsReply
+    facts: messages.FactsReply
     environment: Environment | None = None
     lost: bool = False
     answers: bool = True
@@ -216,16 +204,16 @@ class Nodes:
         """Return the names of the nodes that do not answer and may come back."""
         return tuple(sorted(node.facts.name for node in self.all().values() if not (node.answers or node.lost)))
 
-    def call_in_background(self, host: str, call: HostCall) -> None:
+    def call_in_background(self, host: str, call: messages.HostCall) -> None:
         """Make a call without waiting for it."""
         threading.Thread(target=self.try_call, args=(host, call), daemon=True).start()
 
-    def try_call(self, host: str, call: HostCall) -> None:
+    def try_call(self, host: str, call: messages.HostCall) -> None:
         """Make a call, and ignore its reply and its errors."""
         with contextlib.suppress(CompileboardError):
-            self.call(host, call, DoneReply)
+            self.call(host, call, messages.DoneReply)
 
-    def call(self, host: str, call: HostCall, kind: type[R], limit_s: float = CALL_S) -> R:
+    def call(self, host: str, call: messages.HostCall, kind: type[R], limit_s: float = CALL_S) -> R:
         """Return a host's reply to a call.
 
         Raises NodeError if no reply comes in time, WorkerError with the host's reason if the call fails.
@@ -235,12 +223,12 @@ class Nodes:
             raise NodeError(f"the node {self.name(host)} was lost")
         return self._ask(node.peer, call, kind, limit_s)
 
-    def _ask(self, peer: str, call: HostCall, kind: type[R], limit_s: float = CALL_S) -> R:
+    def _ask(self, peer: str, call: messages.HostCall, kind: type[R], limit_s: float = CALL_S) -> R:
         try:
-            reply = reply_of(self.transport.call(peer, packed(call), limit_s))
+            reply = messages.reply_of(self.transport.call(peer, messages.packed(call), limit_s))
         except DecodeError as error:
             raise NodeError(f"a node's reply cannot be read: {error}") from None
-        if isinstance(reply, FailureReply):
+        if isinstance(reply, messages.FailureReply):
             raise WorkerError(one_line(reply.why, MOST_REASON_CHARS), reply.signal)
         if not isinstance(reply, kind):
             raise NodeError("a node's reply is not one to this call")
@@ -248,13 +236,13 @@ class Nodes:
 
     def _greet_peer(self, peer: str) -> None:
         try:
-            facts = self._ask(peer, HelloCall(self.store_id, self.server), FactsReply, HELLO_S)
+            facts = self._ask(peer, messages.HelloCall(self.store_id, self.server), messages.FactsReply, HELLO_S)
             if refusal := self._why_not(facts):
                 self._refused = refusal
                 return
             node = self._nodes.get(facts.host) or HostNode(peer, facts)
             if facts.torch and (node.environment is None or node.environment.torch != facts.torch):
-                node.environment = self._ask(peer, DescribeCall(), DescriptionReply).environment
+                node.environment = self._ask(peer, messages.DescribeCall(), messages.DescriptionReply).environment
             named = msgspec.structs.replace(facts, name=self._distinct_name(facts))
             node.peer, node.facts, node.answers, node.lost = peer, named, True, False
             self._nodes[facts.host] = node
@@ -262,7 +250,7 @@ class Nodes:
             for node in self.all().values():
                 node.answers = node.answers and node.peer != peer
 
-    def _distinct_name(self, facts: FactsReply) -> str:
+    def _distinct_name(self, facts: messages.FactsReply) -> str:
         """Return a host's name, with the begin of its id if another host has the name."""
         longer = f"{facts.name}#{facts.host[:6]}"
         with self._naming:
@@ -272,10 +260,10 @@ class Nodes:
                 self._names[facts.host] = longer if is_taken else facts.name
             return self._names[facts.host]
 
-    def _why_not(self, facts: FactsReply) -> str:
+    def _why_not(self, facts: messages.FactsReply) -> str:
         """Return why this server does not use a host; empty if it does."""
         name = one_line(facts.name, MOST_NAME_CHARS)
-        if facts.protocol != PROTOCOL:
+        if facts.protocol != messages.PROTOCOL:
             return f"the node {name} has another version of Compileboard; install the server's there"
         if facts.code_allowed and not self._code_allowed:
             return f"the node {name} runs visitors' code, which this server forbids; start it with --samples-only"

@@ -13,18 +13,8 @@ from pathlib import Path
 from core.base.errors import CompileboardError, WorkerError
 from core.base.machine import Environment
 from core.job.prepared import torch_version
+from core.runs.engine.cluster import messages
 from core.runs.engine.cluster.carrying import POLL_S, Carrier
-from core.runs.engine.cluster.messages import (
-    CancelCall,
-    DoneReply,
-    EndTurnCall,
-    FactsReply,
-    HostCall,
-    LackReply,
-    PrepareCall,
-    TakeTurnCall,
-    TurnReply,
-)
 from core.runs.engine.cluster.nodes import HELLO_S, HostNode, Nodes, R, Transport
 from core.runs.engine.queues import CPU, Assignment, Shortage
 from core.runs.processes.handles import LocalLiveness, engine_of
@@ -97,10 +87,12 @@ class RemoteEngine(LocalLiveness):
         """
         run, host = assignment.run, assignment.node
         key = self._carrier.key(run)
-        call = TakeTurnCall(self._nodes.store_id, key, self._nodes.server, assignment.device, assignment.measures)
+        call = messages.TakeTurnCall(
+            self._nodes.store_id, key, self._nodes.server, assignment.device, assignment.measures
+        )
         # Before the reply, which may be lost although the node has locked the device.
         self._turns[run.path] = host
-        reply = self._reply(host, call, TurnReply)
+        reply = self._reply(host, call, messages.TurnReply)
         return reply is not None and reply.taken
 
     def end_turn(self, run: Run) -> None:
@@ -140,7 +132,7 @@ class RemoteEngine(LocalLiveness):
             return
         if (carried := self._carrier.get(run)) is not None:
             carried.cancelled = True
-        self._nodes.call_in_background(host, CancelCall(self._nodes.store_id, self._carrier.key(run)))
+        self._nodes.call_in_background(host, messages.CancelCall(self._nodes.store_id, self._carrier.key(run)))
 
     def warm_up(self) -> None:
         """Do nothing: each host starts its own torch."""
@@ -174,10 +166,10 @@ class RemoteEngine(LocalLiveness):
         self._nodes.transport.close()
 
     def _lack(self, assignment: Assignment) -> str:
-        reply = self._reply(assignment.node, PrepareCall(assignment.target), LackReply)
+        reply = self._reply(assignment.node, messages.PrepareCall(assignment.target), messages.LackReply)
         return "an answer" if reply is None else reply.words
 
-    def _reply(self, host: str, call: HostCall, kind: type[R]) -> R | None:
+    def _reply(self, host: str, call: messages.HostCall, kind: type[R]) -> R | None:
         """Return a host's reply to a call that may be repeated; None if no reply came in time.
 
         Raises SilentNodeError if the host no longer answers any call, or is lost.
@@ -190,11 +182,11 @@ class RemoteEngine(LocalLiveness):
 
     def _end_turn(self, run: Run, host: str) -> None:
         """Request the release of a run's device lock until its host replies, is lost, or has the run again."""
-        call = EndTurnCall(self._nodes.store_id, self._carrier.key(run))
+        call = messages.EndTurnCall(self._nodes.store_id, self._carrier.key(run))
         with contextlib.suppress(CompileboardError):
             while self._turns.get(run.path) != host:
                 with self._nodes.unless_lost(host):
-                    self._nodes.call(host, call, DoneReply)
+                    self._nodes.call(host, call, messages.DoneReply)
                     return
 
     def _write_running(self, run: Run, host: str) -> None:
@@ -235,6 +227,6 @@ def union(nodes: Sequence[HostNode]) -> Environment:
     return replace(first, devices=named, backends=backends)
 
 
-def has_servers_torch(facts: FactsReply) -> bool:
+def has_servers_torch(facts: messages.FactsReply) -> bool:
     """Return True if a host has the server's version of torch, in any build."""
     return facts.torch.partition("+")[0] == torch_version().partition("+")[0]
