@@ -78,10 +78,7 @@ def decoded_as(data: str | bytes, kind: Any) -> Any:
 
 
 def unpacked_as(data: bytes, kind: Any, most_bytes: int) -> Any:
-    """Return the value of a MessagePack message as a type.
-
-    Raises DecodeError for other values, and for a message of more than `most_bytes`.
-    """
+    """Return the value of a MessagePack message as a type; raises DecodeError, also if it is too large."""
     if len(data) > most_bytes:
         raise DecodeError(f"the message has more than {number(most_bytes)} bytes")
     with _making:
@@ -103,10 +100,7 @@ def converted(value: Any, kind: type[T]) -> T:
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Return the decoder of a type, created by one thread at a time.
-
-    msgspec reads a class's fields at its first use; two threads that do so at once would crash the process.
-    """
+    """Return the decoder of a type; two threads that ask msgspec at once would crash the process."""
     with _making:
         if kind not in _decoders:
             _decoders[kind] = msgspec.json.Decoder(kind)
@@ -114,10 +108,7 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def whole(value: Any) -> int:
-    """Return a number or a text as a 64-bit integer.
-
-    Raises ValueError for other values, TypeError for other types.
-    """
+    """Return a number or a text as a 64-bit integer; raises ValueError, TypeError."""
     integer = int(value)
     if not LEAST_INTEGER <= integer <= MOST_INTEGER:
         raise ValueError("an integer beyond 64 bits")

@@ -34,10 +34,7 @@ UNFINISHED = re.compile(rf"\.(?:{RUN_ID.pattern}|[0-9a-f]{{16}}|[\w.-]{{1,200}}\
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read.
-
-    Raises OSError for other files, such as a device, or a pipe that would block.
-    """
+    """Open a regular file to read; raises OSError for any other, such as a pipe that would block."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, NO_FILE, str(path))
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
@@ -83,10 +80,7 @@ def one_line(text: str, most_chars: int) -> str:
 
 
 def regular(path: Path, *, links: bool = True) -> os.stat_result | None:
-    """Return the stat result of a regular file; None if the file is missing or not a regular file.
-
-    Links are followed if `links` is True.
-    """
+    """Return the stat result of a regular file, or of one behind a link unless `links` is False; or None."""
     try:
         status = path.stat(follow_symlinks=links)
     except (OSError, ValueError):
@@ -95,10 +89,7 @@ def regular(path: Path, *, links: bool = True) -> os.stat_result | None:
 
 
 def sizes(directory: Path, pattern: str) -> dict[Path, int]:
-    """Return the size in bytes of each regular file of a directory that matches a pattern.
-
-    Files that are deleted meanwhile are left out.
-    """
+    """Return the size in bytes of each regular file of a directory that matches a pattern."""
     try:
         paths = list(directory.glob(pattern))
     except OSError:
@@ -148,10 +139,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_even_if_full(path: Path, data: bytes) -> None:
-    """Write a small file completely.
-
-    If the disk is full, overwrite the existing bytes, which need no new space.
-    """
+    """Write a small file completely, on a full disk over the existing bytes."""
     try:
         write_atomically(path, data)
     except OSError as error:

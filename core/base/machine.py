@@ -136,10 +136,7 @@ def own_module(name: str) -> str:
 
 
 def own_process(name: str, *arguments: str) -> tuple[str, ...]:
-    """Return the command that runs a module of Compileboard in a new process.
-
-    The process must start in the directory `PROJECT_DIR`.
-    """
+    """Return the command of a module of ours in a new process, which must start in `PROJECT_DIR`."""
     return (sys.executable, "-m", own_module(name), *arguments)
 
 
@@ -161,10 +158,7 @@ def default_home() -> Path:
 
 
 def temporary_dir() -> Path:
-    """Return the directory of temporary files.
-
-    If the disk is full, `tempfile` finds no directory: then return TMPDIR or `/tmp`.
-    """
+    """Return the directory of temporary files; TMPDIR or `/tmp` if the disk is full."""
     try:
         return Path(tempfile.gettempdir())
     except OSError:
@@ -278,10 +272,7 @@ def _cpus() -> list[int]:
 
 
 def _thread_seconds() -> tuple[float, float] | tuple[None, None]:
-    """Return the seconds that the threads ran, and that they waited for a CPU, from Linux's `schedstat`.
-
-    None on other systems.
-    """
+    """Return the seconds that the threads ran and waited for a CPU, by Linux's `schedstat`, if there."""
     try:
         counts = [(task / "schedstat").read_text().split() for task in TASKS.iterdir()]
     except OSError:

@@ -158,10 +158,7 @@ class _Pieces:
         return [number for number in block if looks.match(self._lines[number])]
 
     def _piece(self, piece: range, depth: int) -> list[ast.stmt]:
-        """Return the statements of a piece.
-
-        A long class or function is parsed as header and pieces of its body.
-        """
+        """Return the statements of a piece; a long class or function is parsed as header and pieces."""
         if self._size(piece) > PIECE_CHARS and depth < MOST_DEPTH:
             with suppress(SyntaxError):
                 return self._divide(self._first(piece), piece.stop, depth)
@@ -177,10 +174,7 @@ class _Pieces:
         return [header]
 
     def _parse_at(self, text: str, line: int, depth: int) -> list[ast.stmt]:
-        """Return the statements of a text that follows the first `line` lines of the file.
-
-        Unless `depth` is 0, the text is an indented block.
-        """
+        """Return the statements of a text after the first `line` lines; indented unless `depth` is 0."""
         _check(text, MAX_STATEMENT_MARKS)
         if not depth:
             return _parse("\n" * line + text, self._name).body

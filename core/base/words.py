@@ -180,10 +180,7 @@ def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
 
 
 def ago(ts: float | None, now: float) -> str:
-    """Write how long ago a moment was: "just now", "3 minutes ago".
-
-    `ts` and `now` are in seconds since the epoch.
-    """
+    """Write how long ago a moment was, such as "3 minutes ago"; both times are in seconds since the epoch."""
     if ts is None:
         return NOT_RECORDED
     age_s = now - ts
@@ -296,10 +293,7 @@ def slug_of(run_id: str) -> str:
 
 
 def split_rank(run_id: str) -> tuple[str, int | None]:
-    """Return a run's id without its rank, and the rank; None for an id without a rank.
-
-    The returned id is empty if the text is no run id.
-    """
+    """Return a run's id without its rank, empty for any other text, and the rank or None."""
     match = RANKED_ID.fullmatch(run_id)
     if match is None:
         return "", None

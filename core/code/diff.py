@@ -40,10 +40,7 @@ class TextDiff:
 
 
 def diff_texts(left: str, right: str, left_name: str, right_name: str, limit: int = MAX_DIFF_LINES) -> TextDiff:
-    """Return the diff of two texts.
-
-    If more than `MAX_DIFFED_LINES` lie between the first and the last change, all of them count as changed.
-    """
+    """Return the diff of two texts; see `_unified_diff` for very long ones."""
     lines = list(_unified_diff(left.splitlines(), right.splitlines(), left_name, right_name))
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])

@@ -145,10 +145,7 @@ def direction(text: str) -> Direction:
 
 
 def is_extern_kernel(name: str) -> bool:
-    """Return True if a wrapper call of this name runs a library kernel or a custom op.
-
-    False for calls that run no kernel, such as views.
-    """
+    """Return True if a wrapper call of this name runs a library kernel or a custom op, and no view."""
     operator = name.removeprefix("torch.ops.")
     return bool(LIBRARY.match(name)) and not (NOT_KERNELS.match(operator) or VIEWS.match(operator))
 

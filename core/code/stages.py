@@ -69,10 +69,7 @@ class Residency:
 
 
 def occupancy(architecture: Architecture, warps: int, registers: int | None, shared_bytes: int | None) -> float | None:
-    """Return the occupancy, 0 to 1, with blocks of `warps` warps; None if unknown.
-
-    The occupancy is the fraction of a multiprocessor's warps that can be resident at the same time.
-    """
+    """Return the share of a multiprocessor's warps that can be resident at once; None if unknown."""
     if registers is None or shared_bytes is None or warps < 1:
         return None
     return residency(architecture, warps, registers, shared_bytes).share
@@ -339,10 +336,7 @@ def _callers(ptx: str, file: str) -> dict[tuple[str, int], int]:
 
 
 def loc_lines(rows: Iterable[str], file: str) -> Lines:
-    """Return row → source line for assembly of g++ or clang.
-
-    An instruction that is inlined from a header gets the line of the instruction before it.
-    """
+    """Return row → source line for assembly of g++ or clang; inlined rows have that of the row before."""
     files: dict[str, str] = {}
     lines: Lines = {}
     current: int | None = None

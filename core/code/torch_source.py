@@ -211,10 +211,7 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 
 def _definition(lines: tuple[str, ...], name: str) -> int | None:
-    """Return the index of the line that defines a name; None if there is none.
-
-    The name is `function`, `Class` or `Class.function`.
-    """
+    """Return the index of the line that defines `function`, `Class` or `Class.function`, or None."""
     at: int | None = 0
     for depth, part in enumerate(name.split(".")):
         start = re.compile(rf"^{' ' * 4 * depth}(?:async )?(?:def|class) {re.escape(part)}\b")
@@ -263,10 +260,7 @@ class ConfigUse:
 
 
 def config_sources(text: str) -> dict[str, ConfigSource]:
-    """Return the options of a configuration module by name, such as `triton.cudagraphs`.
-
-    Raises SyntaxError, TooDenseError.
-    """
+    """Return the options of a configuration module by name; raises SyntaxError, TooDenseError."""
     tree = module(text)
     source = _Module(text.splitlines(), {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)})
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -281,10 +275,7 @@ class _Module:
     def options(
         self, body: Sequence[ast.stmt], prefix: str, classes: Mapping[str, ast.ClassDef]
     ) -> Iterator[tuple[str, ConfigSource]]:
-        """Yield the options that a body assigns, each with its name and source.
-
-        The name of a class is the prefix of its options. A class has the options of its base classes, too.
-        """
+        """Yield the names and sources of the options in a body; those of a class include its bases'."""
         for statement in body:
             match statement:
                 case ast.ClassDef(name=name, bases=bases):

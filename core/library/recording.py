@@ -101,10 +101,7 @@ class Checks(ABC):
         self._refuse("no compilation", count(len(lines), "compilation"), lines, bool(lines))
 
     def assert_kernels(self, *, at_most: int) -> None:
-        """Raise AssertionError for more than `at_most` generated kernels, or if nothing was compiled.
-
-        Library calls do not count.
-        """
+        """Raise AssertionError for more than `at_most` generated kernels, or if nothing was compiled."""
         __tracebackhide__ = True
         self._assert_compiled()
         kernels = [
@@ -249,10 +246,7 @@ class record:
             warnings.warn(problem, RecordWarning, stacklevel=2)
 
     def __call__(self, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        """Return the function with each call recorded as a separate run.
-
-        Raises TypeError for a coroutine function or a generator function.
-        """
+        """Return the function with each call recorded as a run; TypeError for coroutines and generators."""
         if any(test(function) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction)):
             raise TypeError(GENERATOR)
 

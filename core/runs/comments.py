@@ -242,10 +242,7 @@ def import_talk(source: Path, target: Path) -> None:
 
 
 def _change(run: Run, change: Callable[[Talk], Talk]) -> Talk:
-    """Change a run's comments and pins under the lock, and return the result; raises StoreError.
-
-    The file is written only if something has changed.
-    """
+    """Change a run's comments and pins under the lock; write and return them. Raises StoreError."""
     with in_words(run.path), _locked(run.path):
         before = talk_of(run)
         after = change(before)
@@ -256,10 +253,7 @@ def _change(run: Run, change: Callable[[Talk], Talk]) -> Talk:
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Lock a run's comments inside the context; the lock never outlives the process.
-
-    Raises StoreError if another process has the lock for too long.
-    """
+    """Lock a run's comments inside the context; raises StoreError if another process has them too long."""
     path = directory / LOCK
     # Only a regular file can be locked by our processes; the code of a run may have put something else there.
     if os.path.lexists(path) and regular(path, links=False) is None:
@@ -327,10 +321,7 @@ def _checked(text: str) -> str:
 
 
 def _cleaned(text: str) -> str:
-    """Return a text of at most `MOST_COMMENT_CHARS`, without invisible characters and direction marks.
-
-    Each such character becomes a space; line breaks stay.
-    """
+    """Return a text of at most `MOST_COMMENT_CHARS`, with a space for each invisible character or mark."""
     lines = ("".join(letter if letter.isprintable() else " " for letter in line) for line in text.splitlines())
     return "\n".join(line.rstrip() for line in lines).strip("\n")[:MOST_COMMENT_CHARS]
 

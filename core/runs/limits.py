@@ -130,10 +130,7 @@ def check_job(limits: Limits, job: CompileJob) -> None:
 
 
 def check_room(limits: Limits, index: RunIndex, by: str) -> None:
-    """Raise AccessError if there is no room for another run; no run is deleted to make room.
-
-    Raises BusyError if there will be room when other runs have ended.
-    """
+    """Raise AccessError without room for another run, BusyError if there will be room."""
     if limits == Limits():
         return
     used = index.usage(by)

@@ -81,10 +81,7 @@ class RateEntry(msgspec.Struct, frozen=True):
 
 
 def note_deleted(home: Path, status: Status, is_run: bool = True) -> None:
-    """Record a visitor's run or tool result that is deleted within an hour of its creation or end.
-
-    Write errors are ignored, so that a full disk does not prevent a deletion.
-    """
+    """Record a visitor's young run or tool result that is deleted; a full disk prevents no deletion."""
     ended_s = status.ended_s if status.took_s is not None else status.started_s
     is_recent = max(status.created_s, ended_s or 0.0) > time.time() - HOUR_S
     if status.by and is_recent and was_executed(status):

@@ -284,10 +284,7 @@ def _check_calls(job: CompileJob) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield the leaves of a nested argument, and the dictionary keys that are no Python identifiers.
-
-    Other keys are only names.
-    """
+    """Yield the leaves of a nested argument, and the dictionary keys that are more than names."""
     if isinstance(value, (list, tuple)):
         for element in value:
             yield from _leaves(element)

@@ -46,10 +46,7 @@ def aoti_steps(job: CompileJob) -> tuple[str, ...]:
 
 
 def package_files(run: Run) -> tuple[Path, ...]:
-    """Return the stored files of a run's AOTInductor package.
-
-    These are the package, the inputs and results of a call, and the sources of the C++ program.
-    """
+    """Return the stored files of a run's AOTInductor package, with those to call it."""
     names = (PACKAGE, INPUTS, EXPECTED, *SOURCES)
     return tuple(path for name in names if regular(path := run.path / DIRECTORY / name))
 
@@ -174,10 +171,7 @@ def _timeline_phase(phase: Phase, start_us: float, end_us: float) -> TimelinePha
 
 
 def progress(report: Report | None, job: CompileJob | None = None) -> Progress:
-    """Return the progress of a job's run from the report of its log so far.
-
-    `report` is None before there is a log.
-    """
+    """Return the progress of a job's run from the report of its log so far; None before there is a log."""
     report = report or Report(Setting())
     return Progress(
         steps=report.steps,
@@ -272,10 +266,7 @@ def ending_words(run: Run, report: Report) -> str:
 
 
 def last_line(run: Run, report: Report) -> tuple[str, int] | None:
-    """Return the file and line of user code that a worker was executing when it crashed or timed out.
-
-    The line is the innermost in the stacks of the output. None if the output has no such line.
-    """
+    """Return the innermost line of user code in the stacks of a crashed worker's output; or None."""
     files = {source.path for source in report.sources}
     return next((frame for frame in _frames(run) if frame[0] in files), None)
 
@@ -306,10 +297,7 @@ SILENT = "its supervisor did not answer, and was killed"
 
 
 def ended_for(run: Run, status: Status, is_cancelled: bool) -> Status:
-    """Return the final status of a live run whose supervisor was killed.
-
-    The run is `cancelled`, `timed out` if it exceeded its time limit, or `interrupted`.
-    """
+    """Return the final status of a live run whose supervisor was killed."""
     if is_cancelled:
         return ended_as(status, "cancelled", SILENT, is_cancelled=True)
     limit = overdue_limit_s(run, status)

@@ -164,10 +164,7 @@ class RemoteArchive:
         return one_line(re.sub(r"//[^/@]*@", "//", self._url), MOST_REASON_CHARS)
 
     def move(self, run: Run) -> int:
-        """Move the large files of a run that has ended; return the freed bytes. Raises StoreError.
-
-        The copy in the archive is read back and checked before a file is removed.
-        """
+        """Move the checked large files of an ended run; return the freed bytes. Raises StoreError."""
         if run.status().live:
             raise StoreError(f"the run {run.id} is still going; move it when it has ended")
         if run.ranks():
@@ -191,10 +188,7 @@ class RemoteArchive:
             return freed
 
     def bring_back(self, run: Run, progress: Callable[[int, int], object] = lambda done, total: None) -> None:
-        """Fetch the missing files of a run; raises StoreError.
-
-        `progress` is called with the fetched bytes and the total bytes.
-        """
+        """Fetch a run's missing files; `progress` gets fetched and total bytes. Raises StoreError."""
         with _turn, _locked(run), self._scratch() as scratch:
             moved = moved_of(run)
             missing = moved.missing(run) if moved is not None else ()
@@ -271,10 +265,7 @@ class RemoteArchive:
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[Path]:
-        """Yield a new directory in the store, which is removed at the end.
-
-        If this process is killed, `core.base.files.tidy` removes the directory later.
-        """
+        """Yield a new directory in the store, which is removed at the end, or by `tidy` later."""
         scratch = self.store.runs_dir / f".{secrets.token_hex(8)}.{secrets.token_hex(4)}"
         with in_words(scratch):
             scratch.mkdir(mode=OWNER_ALONE)

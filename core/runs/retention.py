@@ -91,10 +91,7 @@ def _number(name: str, text: str) -> float | None:
 
 
 def due(index: RunIndex, rules: RetentionRules, *, moves: bool, now_s: float | None = None) -> Due:
-    """Return the runs that are due by the rules; raises StoreError.
-
-    If `moves` is True, runs with ranks are left out, since they cannot be moved.
-    """
+    """Return the runs that are due by the rules, as far as they can be moved; raises StoreError."""
     if not rules.are_set:
         return Due()
     now_s = time.time() if now_s is None else now_s
@@ -147,10 +144,7 @@ def retain(index: RunIndex, rules: RetentionRules, archive: RemoteArchive | None
 
 
 def _release(index: RunIndex, entry: IndexedRun, run: Run, archive: RemoteArchive | None) -> int:
-    """Move a run, or delete it if there is no archive; return the freed bytes.
-
-    Raises CompileboardError.
-    """
+    """Move a run, or delete it if there is no archive; return the freed bytes."""
     with audited(index.store.home, BY, "delete" if archive is None else "move") as subject:
         subject.append(entry.id)
         if archive is not None:
@@ -178,10 +172,7 @@ def _alone(home: Path) -> Iterator[None]:
 
 
 def trim(index: RunIndex, archive: RemoteArchive) -> int:
-    """Remove fetched files until the rest fit into the archive's cache; return the freed bytes.
-
-    The run that was opened least recently is first; the files of the run that was opened last stay.
-    """
+    """Remove the files fetched for the runs opened longest ago until the rest fit; return the freed bytes."""
     index.complete()
     entries = index.search(RunQuery().also("archived = 'here'"), MOST_RUNS).runs
     sizes = {}
@@ -219,10 +210,7 @@ def keep_retaining(home: Path, ended: threading.Event) -> None:
 
 
 def start_retention(home: Path) -> subprocess.Popen[bytes] | None:
-    """Apply the rules to a store in a process of low priority; raises SettingError.
-
-    Return None if there is nothing to do, or if the rules were applied less than half an hour ago.
-    """
+    """Apply the rules to a store in a process of low priority, or None; raises SettingError."""
     rules, moves = rules_of(os.environ), bool(os.environ.get(VARIABLE, "").strip())
     if not rules.are_set or not (moves or rules.deletes) or time.time() - _opened_s(home / LOCK) < PERIOD_S / 2:
         return None

@@ -150,10 +150,7 @@ class Runner:
             return self.store.add_log(name, source, by, limits.unpacked_bytes, read_logs_apart(limits))
 
     def add_path(self, path: Path, by: str = "") -> Run:
-        """Store a visitor's log, directory of logs or archive, by its path.
-
-        Raises StoreError, TraceError, AccessError.
-        """
+        """Store a visitor's log, directory of logs or archive; raises AccessError and as `Store.add_path`."""
         check_storage(self.limits, self.index, by)
         return self.store.add_path(path, by)
 
@@ -166,10 +163,7 @@ class Runner:
 
     @contextmanager
     def _reading(self, by: str) -> Iterator[ReadLimits]:
-        """Yield the limits to read a visitor's file in its turn; the time counts for the visitor's hour.
-
-        Raises AccessError if the hour has no time left.
-        """
+        """Yield the limits to read a visitor's file, in its turn of the visitor's hour."""
         with self._turns.turn(by):
             check_rate(replace(self._rate_of(by, self.limits.rate), runs=None), self.index, by)
             began_s = time.time()
@@ -221,10 +215,7 @@ class Runner:
         self._advance_in_background()
 
     def try_fixes(self, run: Run, together: bool = False) -> None:
-        """Queue the trials of a run's fixes that were not made; raises JobError if it may not run here.
-
-        If `together` is True, apply all fixes together, and submit a run that confirms the result.
-        """
+        """Queue the trials of a run's untried fixes, or all `together` to confirm; raises JobError."""
         job = run.job()
         if job is None:
             raise JobError("model", "the log has no job to run")
@@ -377,10 +368,7 @@ class Runner:
             self._start(*startable)
 
     def _take_next(self) -> tuple[Lane, Assignment] | None:
-        """Move the next assignment that may start to the running ones.
-
-        Return its lane and the assignment; None if no assignment may start.
-        """
+        """Move the next assignment that may start to the running ones; return it with its lane, or None."""
         with self._lock:
             for lane in self._lanes:
                 if (assignment := lane.take()) is not None:
@@ -446,10 +434,7 @@ class Runner:
             return run.id in self._unwanted
 
     def _withdraw(self, run: Run) -> bool:
-        """Cancel a run that was not started yet, and free its place.
-
-        Returns False if it was started, or belongs to another server.
-        """
+        """Cancel a run of this server that was not started yet, and free its place; False for any other."""
         if any(lane.remove(run) for lane in self._lanes):
             return True
         if self._starting(run) is None:

@@ -108,10 +108,7 @@ def import_archive(store: Store, source: Path, by: str = "") -> ImportedRuns:
 
 @contextmanager
 def _scratch(store: Store) -> Iterator[Path]:
-    """Yield a path below a new directory, which is removed at the end.
-
-    If this process is killed, a later process recognizes the directory by its name and age, and removes it.
-    """
+    """Yield a path below a new directory, which is removed at the end, or later by its name and age."""
     scratch = store.runs_dir / f".{secrets.token_hex(8)}.{secrets.token_hex(4)}"
     scratch.mkdir(mode=OWNER_ALONE)
     try:
@@ -181,10 +178,7 @@ def set_preview(run: Run, allowed: bool) -> None:
 
 
 def may_preview(run: Run, token: str) -> bool:
-    """Return True if the token is the run's, and the run is not private.
-
-    The comparison takes constant time.
-    """
+    """Return True if the token is the run's, in constant time, and the run is not private."""
     own = preview_token(run)
     return bool(own) and secrets.compare_digest(own.encode(), token.encode("utf-8", "replace")) and not _private(run)
 

@@ -52,10 +52,7 @@ class Status:
 
     @property
     def took_s(self) -> float | None:
-        """Return the seconds from start to end, at least 0 even if the clock was set back.
-
-        None before the end.
-        """
+        """Return the seconds from start to end, at least 0; None before the end."""
         if self.started_s is None or self.ended_s is None:
             return None
         return max(0.0, self.ended_s - self.started_s)

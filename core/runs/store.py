@@ -155,10 +155,7 @@ class Run:
         return regular(self.path / PINNED) is not None
 
     def audience(self) -> str:
-        """Return who may see the run, one of AUDIENCES; empty if its author did not choose.
-
-        An unknown value counts as private.
-        """
+        """Return who may see the run: one of AUDIENCES, private if unknown, empty if not chosen."""
         return read_audience(self.path)
 
     def ranks(self) -> tuple[int, ...]:
@@ -195,10 +192,7 @@ class Run:
         return self.rank if self.rank is not None else next(iter(self.ranks()), None)
 
     def log_path(self) -> Path | None:
-        """Return the log of the shown rank, or the largest log of a run without ranks.
-
-        None before torch has written one.
-        """
+        """Return the log of the shown rank, or the largest; None before torch has written one."""
         rank = self._shown_rank()
         if rank is None:
             return largest(self.trace_dir, "*.log")
@@ -257,10 +251,7 @@ class Run:
         return self.standing_and_job()[0]
 
     def standing_and_job(self) -> tuple[Status, CompileJob | None]:
-        """Return the displayed status and the job.
-
-        The job is None if the status or the job is missing or unreadable.
-        """
+        """Return the displayed status and the job; None if either is missing or unreadable."""
         try:
             status = self.status()
         except StoreError as error:
@@ -352,20 +343,14 @@ class Store:
         return self.open(fresh.id)
 
     def add_path(self, path: Path, by: str = "") -> Run:
-        """Create a run with a copy of the logs of a file, a directory or an archive.
-
-        Raises StoreError, TraceError.
-        """
+        """Create a run with copies of the logs at a path; raises StoreError, TraceError."""
         title = one_line(path.name, MOST_TITLE_CHARS) or "log"
         with self._importing(path.name) as (fresh, scratch):
             self._add_logs(fresh, checked_logs(path, scratch, most_bytes=self._max_log_bytes), title, by)
         return self.open(fresh.id)
 
     def add_followed(self, name: str, by: str, origin: str) -> Run:
-        """Create a live run without a log; raises StoreError.
-
-        The process that follows the source becomes the owner of the run.
-        """
+        """Create a live run without a log for the process that follows it; raises StoreError."""
         with self.making(name) as fresh:
             title = one_line(name, MOST_TITLE_CHARS) or "log"
             handle = self.liveness.local_handle()
@@ -393,10 +378,7 @@ class Store:
             shutil.rmtree(scratch)
 
     def _add_logs(self, fresh: Run, logs: RankLogs, title: str, by: str) -> None:
-        """Move logs that are in the run's directory, copy other logs, and write the status.
-
-        Earlier logs of the same directory become separate runs.
-        """
+        """Move or copy logs into the run's directory, and write the status; earlier ones become runs."""
         room = self._max_log_bytes
         for rank, log in logs.used.items():
             room -= self._take(log, fresh.trace_dir / stored_name(rank), fresh, room)
@@ -433,10 +415,7 @@ class Store:
             return file.tell()
 
     def open(self, run_id: str) -> Run:
-        """Return a stored run by its id; raises StoreError.
-
-        The shown rank is the rank in `ID@3`, otherwise the lowest rank.
-        """
+        """Return a stored run by its id; `ID@3` shows that rank, otherwise the lowest. Raises StoreError."""
         name, rank = split_rank(run_id)
         if not name or not (self.runs_dir / name).is_dir():
             raise self.missing(run_id)

@@ -65,10 +65,7 @@ def _as_new(stored: Path, log: Path) -> bool:
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
-    """Read a large log in a separate process.
-
-    The process builds and stores the report, or the outline of a log that is still being written.
-    """
+    """Build and store a large log's report, or its outline while it is written, in a separate process."""
     command = ("core.views.prepared",) if run.standing().live else ("core", "report")
     return start_for_home(own_process(*command, run.id), run.path.parent.parent)
 
@@ -86,10 +83,7 @@ class Summaries:
 
 
 def open_report(run: Run, summaries: Summaries | None = None) -> Report:
-    """Return the report of a run; raises StoreError if there is no log yet.
-
-    The stored report is used if it is up to date. A large log is read with `summaries`.
-    """
+    """Return the stored or new report of a run; raises StoreError if there is no log yet."""
     bring_back(run)
     log = run.log_path()
     if log is None:
@@ -132,10 +126,7 @@ def _open_parts(run: Run, head: Path) -> Report:
 
 
 def store_outline(run: Run, log: Path, summaries: Summaries) -> TraceIndex:
-    """Store the result of `summaries.of_outline` for a large log's records so far.
-
-    Return the log's index. Raises OSError, TraceError.
-    """
+    """Store and index an outline of a large log so far; raises OSError, TraceError."""
     run.made_dir.mkdir(parents=True, exist_ok=True)
     index = index_of(log, _index_path(run))
     write_atomically(_outline_path(run), msgspec.json.encode(summaries.of_outline(outline(index))))
@@ -151,10 +142,7 @@ def open_index(run: Run) -> TraceIndex:
 
 
 def open_outline(run: Run, kind: type[Made]) -> Made | None:
-    """Return the stored result for the outline of a large log; None if there is none yet.
-
-    While the log is being written, the result may lack the newest records.
-    """
+    """Return the stored result for the outline of a large log, which may lag; None if there is none."""
     log, path = run.log_path(), _outline_path(run)
     if log is not None and (_as_new(path, log) or run.standing().live):
         with suppress(DecodeError, OSError):
@@ -232,10 +220,7 @@ def open_model(
 
 
 def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
-    """Return the result of `make` for a graph; the results for large graphs are stored.
-
-    A stored result is used if it is valid and up to date.
-    """
+    """Return the result of `make` for a graph, stored while it is valid for a large one."""
     if not _is_large(graph):
         return make()
     stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.msgpack"
@@ -419,10 +404,7 @@ def _chosen(path: Path, logs: RankLogs, rank: int | None) -> OpenedLog:
 
 @contextmanager
 def opened_side(what: str) -> Iterator[RunSide]:
-    """Open a side of a comparison: a log, a directory or an archive of logs, otherwise a run by its id.
-
-    `PATH@3` selects a rank. Raises StoreError, TraceError.
-    """
+    """Open the logs at a path, with a rank as `PATH@3`, or a run by its id; raises StoreError, TraceError."""
     with opened_log(what) as log:
         side = side_of_log(log.path) if log is not None else side_of_run(Store().open(what))
         if not side.report.kinds:

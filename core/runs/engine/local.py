@@ -74,7 +74,6 @@ class LocalEngine(LocalLiveness):
         self._server(_backend(assignment)).prepare()
 
     def lacks(self, assignment: Assignment) -> str:
-        """Return the torch that must start first, such as `torch for CUDA`; empty if it is running."""
         backend = _backend(assignment)
         return "" if self._server(backend).ready else TORCH[backend]
 
@@ -83,7 +82,6 @@ class LocalEngine(LocalLiveness):
         return self._turns.take(assignment)
 
     def end_turn(self, run: Run) -> None:
-        """Release the device lock of a run, if it has one."""
         self._turns.give_back(run)
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
@@ -99,10 +97,7 @@ class LocalEngine(LocalLiveness):
             self._supervisors[run.path] = psutil.Process(pid)
 
     def cancel(self, run: Run) -> None:
-        """End a run through its supervisor. Raises WorkerError for a run of another engine.
-
-        If the supervisor does not end in time, kill it with all its descendants.
-        """
+        """End a run through its supervisor, or kill it with all its descendants after a while."""
         supervisor = self._supervisors.get(run.path) or _supervisor(run.status())
         if supervisor is None:
             return

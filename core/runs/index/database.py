@@ -138,10 +138,7 @@ class RunIndex:
             return IndexProgress(self._total - len(self._missing), self._total, self._problem)
 
     def fill(self) -> None:
-        """Bring the index up to date in short steps; for use in a thread, since it raises no StoreError.
-
-        Listings show the indexed runs meanwhile.
-        """
+        """Bring the index up to date in short steps, in a thread: it raises no StoreError."""
         with suppress(StoreError):
             self.complete()
 
@@ -151,10 +148,7 @@ class RunIndex:
             time.sleep(STEP_S)
 
     def usage(self, by: str = "") -> Usage:
-        """Return the usage of the store by a visitor and by all; raises StoreError.
-
-        An incomplete index is completed first. If `by` is empty (the server's owner), the visitor's figures are 0.
-        """
+        """Return the store's usage by a visitor (0 for the owner) and by all; raises StoreError."""
         self.complete()
         with self._lock:
             used, uncounted = self._guarded(
@@ -166,10 +160,7 @@ class RunIndex:
         return replace(used, visitor_bytes=used.visitor_bytes + mine, store_bytes=used.store_bytes + every)
 
     def search(self, query: RunQuery, most: int, offset: int = 0) -> RunPage:
-        """Return at most `most` runs of a query, after the first `offset` runs.
-
-        Entries are current; runs that were deleted meanwhile are left out.
-        """
+        """Return at most `most` current runs of a query, after the first `offset` runs."""
         with self._lock:
             return self._guarded(lambda connection: self._search(connection, query, most, offset))
 
@@ -193,10 +184,7 @@ class RunIndex:
             self._guarded(lambda connection: self._read(connection, run_ids))
 
     def executions(self, by: str, since_s: float) -> list[RateEntry]:
-        """Return a visitor's runs and kernel tools since a time, including deleted ones.
-
-        An incomplete index is completed first. Raises StoreError.
-        """
+        """Return a visitor's runs and kernel tools since a time, also deleted ones; raises StoreError."""
         self.complete()
         with self._lock:
             stored = self._guarded(lambda connection: executions_of(connection, by, since_s))
@@ -312,10 +300,7 @@ class RunIndex:
         return [run_id for (run_id,) in connection.execute(select, (MOST_OPEN,))]
 
     def _changed(self, connection: sqlite3.Connection) -> list[str]:
-        """Return the runs with changed directories among the next `LOOKED_AT` runs.
-
-        Empty if the last such check was less than `LOOK_S` seconds ago.
-        """
+        """Return the changed runs among the next `LOOKED_AT`; empty within `LOOK_S` of the last check."""
         if time.monotonic() - self._looked_s < LOOK_S:
             return []
         select = "SELECT id, stamp FROM runs WHERE id < ? ORDER BY id DESC LIMIT ?"

@@ -82,10 +82,7 @@ def checked_logs(path: Path, scratch: Path, name: str = "", most_bytes: int = MA
 
 
 def _logs_of_file(path: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
-    """Return a file as a log; tlparse's `raw.jsonl` is converted.
-
-    Raises TraceError for a known file of another tool.
-    """
+    """Return a file as a log; tlparse's `raw.jsonl` is converted, another tool's raises TraceError."""
     if is_tlparse_index(path):
         return log_of_index(path, scratch / "made", most_bytes)
     if words := foreign_file_words(path):
@@ -126,10 +123,7 @@ def is_tlparse_index(path: Path) -> bool:
 
 
 def foreign_file_words(path: Path) -> str:
-    """Return what a file of another tool is, and how to use it; empty for a log and for unknown files.
-
-    Raises OSError.
-    """
+    """Return what a file of another tool is, and how to use it; empty for any other. Raises OSError."""
     start = _start(path)
     if next(header_lines(start), None) is not None:
         return ""

@@ -64,10 +64,7 @@ SUFFIXES: dict[str, Kind] = {".log.gz": "gzip", ".log.zst": "zstd"}
 
 
 def kind_of(file: BinaryIO) -> Kind:
-    """Return the kind of an archive by its first bytes; empty for any other file.
-
-    The file's position is at its start afterwards.
-    """
+    """Return the kind of an archive by its first bytes, empty for any other file, and rewind it."""
     file.seek(0)
     start = file.read(512)
     file.seek(0)
@@ -167,10 +164,7 @@ def _unpack_zip(file: BinaryIO, target: Path, room: Room) -> tuple[str, ...]:
 
 
 def _check_zip_directory(file: BinaryIO) -> None:
-    """Raise TraceError if the list of members is larger than `MAX_DIRECTORY_BYTES`, or in ZIP64.
-
-    `zipfile` reads the whole list into memory.
-    """
+    """Raise TraceError if the list of members, which `zipfile` reads whole, is too large or ZIP64."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - ZIP_TAIL_BYTES - END_OF_ZIP.size - ZIP64_LOCATOR_BYTES))
     tail = file.read()

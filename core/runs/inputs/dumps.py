@@ -146,10 +146,7 @@ def _json(value: Any) -> str:
 
 
 def _of_debug_directory(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
-    """Make a log of the newest run in a TORCH_COMPILE_DEBUG directory; None if there is none.
-
-    AOTAutograd's graph number becomes the frame number.
-    """
+    """Make a log of the newest run in a TORCH_COMPILE_DEBUG directory; None if there is none."""
     models = sorted({path.parent for path in files if MODEL.fullmatch(path.parent.name)}, key=_model_order)
     models = [model for model in models if any((model / name).is_file() for name in (*OUTPUT_CODES, *DEBUG_FILES))]
     if not models:
@@ -211,10 +208,7 @@ def _debug_file(name: str, frame: int, payload: str, stamp: str) -> _Entry:
 
 
 def _of_vllm(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
-    """Make a log for each rank in a directory of vLLM's graph dumps; None if there are none.
-
-    Each stage becomes a record `graph_dump:STAGE`.
-    """
+    """Make a log for each rank of vLLM's dumps, with a `graph_dump:STAGE` for each stage; or None."""
     stages: dict[int | None, list[Path]] = {}
     for path in files:
         if VLLM_GRAPH.fullmatch(path.name):
@@ -259,10 +253,7 @@ def _of_stages(paths: list[Path], rank: int | None) -> Iterator[_Entry]:
 
 
 def _stage_name(metadata: str | None) -> str:
-    """Return a stage's name from its metadata, since the file's name has lost the dots and spaces.
-
-    Empty if there is no metadata or no name in it.
-    """
+    """Return a stage's name with its dots and spaces from the metadata; empty if it has none."""
     try:
         data = decoded(metadata) if metadata else None
     except DecodeError:
@@ -277,19 +268,13 @@ def _stage_order(path: Path) -> tuple[str, int]:
 
 
 def _of_tlparse(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
-    """Restore a log from tlparse's `raw.jsonl`; None if there is no such file.
-
-    A payload is left out if its file is missing or does not match its checksum.
-    """
+    """Restore a log from tlparse's `raw.jsonl`, without payloads that do not match; or None."""
     index = next((path for path in files if path.name == "raw.jsonl"), None)
     return _of_index(index, writer) if index is not None else None
 
 
 def log_of_index(index: Path, target: Path, most_bytes: int) -> RankLogs:
-    """Return a log made from tlparse's `raw.jsonl` with the payloads beside it.
-
-    Raises the errors of `logs_of_dump`.
-    """
+    """Return a log made from tlparse's `raw.jsonl` with the payloads beside it, as `logs_of_dump`."""
     return _of_index(index, _Writer(target, most_bytes))
 
 

@@ -116,10 +116,7 @@ def resume(pid: int) -> None:
 
 
 def end_with_mark(mark: str, patience_s: float) -> None:
-    """Resume all processes with a mark, and wait until they end.
-
-    Kill the processes that have not ended after `patience_s`.
-    """
+    """Resume all processes with a mark, and kill those that have not ended after `patience_s`."""
     processes = _with_mark(mark)
     for process in processes:
         with contextlib.suppress(psutil.Error):
@@ -149,10 +146,7 @@ def groups_of(mark: str) -> str:
 
 
 def enter(name: str, limits: Mapping[str, int]) -> None:
-    """Move this process into a new control group, which its later child processes inherit.
-
-    Set the limits whose controllers are available. Does nothing if no group can be created.
-    """
+    """Move this process into a new control group with limits, for its later children, too; if permitted."""
     parent = _own_group()
     if parent is None:
         return
@@ -286,10 +280,7 @@ def start_time_s(process: psutil.Process) -> float:
 
 @lru_cache(maxsize=1)
 def _boot() -> float | None:
-    """Return a number derived from the boot id and larger than any clock time.
-
-    None if there is no boot id.
-    """
+    """Return a number from the boot id that is larger than any clock time; None if there is no boot id."""
     try:
         return float(CLOCKS_END_S + uuid.UUID(BOOT_ID.read_text().strip()).int % CLOCKS_END_S)
     except (OSError, ValueError):
@@ -297,10 +288,7 @@ def _boot() -> float | None:
 
 
 def _since_boot_s(pid: int) -> float | None:
-    """Return the field `starttime` of proc_pid_stat(5) in seconds; None if it cannot be read.
-
-    It is field 20 after the name in parentheses.
-    """
+    """Return `starttime` of proc_pid_stat(5), field 20 after the name, in seconds; None if unreadable."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return int(fields[19]) / os.sysconf("SC_CLK_TCK")

@@ -56,10 +56,7 @@ class Recording:
 
     @property
     def speedup(self) -> float | None:
-        """Return eager's time over compiled's from the verdict, below 1 if compiled is slower.
-
-        None if not in the verdict.
-        """
+        """Return eager's time over compiled's from the verdict; None if not in it."""
         match = SPEEDUP.search(self.sentence)
         if match is None:
             return None

@@ -209,10 +209,7 @@ def _triton(definition: str, call: Sequence[str]) -> str:
 
 
 def _interpreter_launch(source: str, name: str, call: Sequence[str]) -> str:
-    """Return the code that launches a kernel in Triton's interpreter, with the autotuner's grid.
-
-    The block sizes are common sizes, not the autotuner's choice.
-    """
+    """Return the code that launches a kernel in Triton's interpreter, with common block sizes."""
     kind = re.search(r"'grid_type': '(\w+)'", source)
     axes = GRIDS.get(kind.group(1) if kind else "")
     signature = re.search(rf"def {re.escape(name)}\((.*?)\):", source, re.DOTALL)
@@ -400,10 +397,7 @@ def _same_size(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 def _with_statements(
     eager: Eager, nodes: Mapping[str, FxNode], text: str, layouts: Mapping[str, tuple[str, ...]]
 ) -> Eager:
-    """Return `eager` with the statements that compute its outputs from its inputs.
-
-    Outputs that cannot be computed from the inputs become `unrelated`.
-    """
+    """Return `eager` with the statements that compute its outputs, or `unrelated` for some."""
     lines = text.split("\n")
     available = {*eager.inputs, *eager.symbols}
     needed: set[str] = set()
@@ -427,10 +421,7 @@ def _with_statements(
 
 
 def _nodes_between(node: str, nodes: Mapping[str, FxNode], available: set[str], lines: list[str]) -> set[str] | None:
-    """Return the nodes that compute a node from the available nodes, with the node itself.
-
-    None if one of these nodes cannot be computed again.
-    """
+    """Return the nodes that compute a node from the available nodes; None if one can't be repeated."""
     needed: set[str] = set()
     waiting = [node]
     while waiting:

@@ -122,10 +122,7 @@ def write_answer(tool: Run, answer: Answer) -> None:
 
 
 def result(run: Run, request: Request) -> Answer | None:
-    """Return the stored result of a request; None if the tool was not requested, or is running.
-
-    `Trouble` if the tool ended without a result.
-    """
+    """Return the stored result of a request, `Trouble` if it ended without; None before its end."""
     tool = tool_run(run, request)
     if not os.path.lexists(tool.path):
         return None
@@ -228,10 +225,7 @@ def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
 def _shapes(
     call: tuple[str, ...], schedule: Schedule | None, wrapper: Buffers, compilation: Compilation
 ) -> dict[str, Shape]:
-    """Return the layout of every tensor of a call; raises ToolError if a layout is unknown.
-
-    Layouts come from the scheduler's record, otherwise from the wrapper.
-    """
+    """Return the layout of every tensor of a call, from the record or the wrapper; raises ToolError."""
     recorded = {buffer.name: buffer for buffer in schedule.buffers} if schedule else {}
     symbols = {symbol.name for symbol in compilation.symbols}
     shapes: dict[str, Shape] = {}

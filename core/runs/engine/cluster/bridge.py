@@ -136,16 +136,11 @@ class BridgeTransport:
         threading.Thread(target=self._keep_running, daemon=True).start()
 
     def peers(self) -> dict[str, bool]:
-        """Return the nodes behind the bridge, each with True if it can be called.
-
-        Raises NodeError while the bridge does not answer.
-        """
         if time.monotonic() - self._heard_s > SILENT_S or not self._heard_s:
             raise NodeError(self._problem)
         return dict(self._peers)
 
     def call(self, peer: str, data: bytes, limit_s: float) -> bytes:
-        """Return a host's reply to a call; raises NodeError if no reply comes in time."""
         number, reply = next(self._numbers), Future[BridgeReply]()
         with self._lock:
             process = self._process

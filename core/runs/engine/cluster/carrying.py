@@ -69,10 +69,7 @@ class Pace:
         self.look_s += (took_s - self.look_s) * NEWEST
 
     def pause_s(self, has_begun: bool, runs: int) -> float:
-        """Return the seconds until the next poll of one of `runs` runs.
-
-        `has_begun` is True once the run has written output.
-        """
+        """Return the seconds until the next poll of one of `runs` runs, which has written output or not."""
         shortest_s = POLL_S if has_begun else FIRST_POLL_S
         return min(max(shortest_s, self.look_s * runs / SHARE), LONGEST_POLL_S)
 
@@ -116,10 +113,7 @@ class Carrier:
             return self._carried.setdefault(run.path, CarriedRun(run, host, lock, ended, assignment))
 
     def launch(self, carried: CarriedRun, assignment: Assignment) -> None:
-        """Send a run to its host, which starts the run; store the new bytes in the reply.
-
-        Raises NodeError, WorkerError, StoreError.
-        """
+        """Send a run to its host to start it, and store new bytes; raises NodeError, WorkerError, StoreError."""
         run = carried.run
         files = messages.parcel_of(run.path)
         call = messages.LaunchCall(
@@ -157,10 +151,7 @@ class Carrier:
                 self._close_if_lost(run)
 
     def look_for_lost(self) -> None:
-        """Find the live runs and kernel tools of the store that are on hosts; `take_up` then checks them.
-
-        This is done at the start, and when the hosts have changed.
-        """
+        """Find the live runs and kernel tools of the store on hosts, for `take_up`."""
         listed = self._store.list()
         listed += [(tool, tool.standing()) for run, _ in listed for tool in run.tools()]
         self._unseen |= {run for run, status in listed if status.live and self._nodes.host_of(status.handle)}
@@ -221,10 +212,7 @@ class Carrier:
         return False
 
     def _take(self, carried: CarriedRun, progress: messages.ProgressReply) -> None:
-        """Append the new bytes of a run to its files on this server; raises StoreError.
-
-        Once the host reports the run, the assignment is dropped.
-        """
+        """Append the new bytes of a run to its files on this server; drop its assignment once reported."""
         if progress.status is not None:
             carried.assignment = None
         with in_words(carried.run.path):
@@ -271,10 +259,7 @@ class Carrier:
             self.follow(carried)
 
     def _close_if_lost(self, run: Run) -> None:
-        """End a run whose host is lost, and take over a run that its host does not have.
-
-        A run that a server already transfers is left unchanged.
-        """
+        """End a run whose host is lost; take over one that its host lacks and no server transfers."""
         status = run.written_status() if run.path.is_dir() else None
         host = self._nodes.host_of(status.handle) if status and status.live else None
         if status is None or host is None:

@@ -183,10 +183,7 @@ class Host:
                 self._engine.warm_up()
 
     def _lack(self, target: str) -> str:
-        """Start torch for the run's target in the background, unless it has started.
-
-        Return what is still starting, empty if nothing is. Raises WorkerError if an earlier start failed.
-        """
+        """Start torch for the run's target in the background; return what still starts. Raises WorkerError."""
         assignment = Assignment(Run("", self._runs_dir / "none"), target)
         lack = self._engine.lacks(assignment)
         with self._lock:
@@ -388,10 +385,7 @@ class Host:
 
 
 def _take_slot(hosts: Path) -> tuple[int, str]:
-    """Lock the first free slot, and return its number and id; raises OSError, StoreError.
-
-    The slot stays locked until this process ends.
-    """
+    """Lock the first free slot until this process ends; return its number and id."""
     for number in range(MOST_SLOTS):
         slot = hosts / str(number)
         slot.mkdir(exist_ok=True, mode=OWNER_ALONE)
@@ -454,10 +448,7 @@ def physical(device: str) -> str:
 
 
 def drivers(modules: Path = MODULES) -> str:
-    """Return the kernel's drivers of accelerators with their versions, such as `nvidia 535.104.05`.
-
-    A driver that is part of the kernel has the kernel's version.
-    """
+    """Return the kernel's accelerator drivers with versions, or the kernel's: `nvidia 535.104.05`."""
     found = []
     for name in DRIVERS:
         if not (modules / name).is_dir():
@@ -470,10 +461,7 @@ def drivers(modules: Path = MODULES) -> str:
 
 
 def kind_of(devices: Mapping[str, str], torch: str) -> str:
-    """Return the hardware and versions that affect measurements, in words.
-
-    Driver versions are included only if there is an accelerator.
-    """
+    """Return the hardware and versions that affect measurements; drivers only with an accelerator."""
     memory = round(psutil.virtual_memory().total / GIB)
     size = f"{os.cpu_count()} CPUs, {memory} GiB"
     versions = (torch, package_version("triton"), *((drivers(),) if set(devices) - {"cpu"} else ()))

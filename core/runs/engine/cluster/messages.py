@@ -290,10 +290,7 @@ def returned_names(directory: Path) -> list[str]:
 
 
 def parcel_of(directory: Path) -> dict[str, bytes]:
-    """Return the files of a new run by name.
-
-    Raises StoreError if the files are too large to send, or if a file cannot be read.
-    """
+    """Return the files of a new run by name; raises StoreError if too large or unreadable."""
     files, room = {}, MOST_DELIVERED_BYTES
     for name in sent_names(directory):
         with in_words(directory), open_carried(directory, name) as file:
@@ -340,10 +337,7 @@ def read_piece(directory: Path, name: str, offset: int) -> PieceReply:
 
 
 def append_piece(directory: Path, new: PieceReply) -> int:
-    """Append a piece to a file, and return the size of the file; raises StoreError, OSError.
-
-    The piece is ignored if its offset is not the end of the file.
-    """
+    """Append a piece at its file's end, and return the file's size; raises StoreError, OSError."""
     path = _place(directory, new.name)
     with path.open("ab") as file:
         if file.tell() == new.offset:

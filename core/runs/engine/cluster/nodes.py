@@ -119,10 +119,7 @@ class Nodes:
         return tuple(host for host, facts in sorted(able, key=lambda pair: (runs[pair[0]], pair[1].name, pair[0])))
 
     def refusal(self, device: str) -> str:
-        """Return the reason why no node can execute a run on a device.
-
-        Empty if a node has the device, if a node has not reported its devices yet, or if no node is known.
-        """
+        """Return why no node can execute a run on a device; empty if one can, or may once it reports."""
         nodes = [node.facts for node in self._nodes.copy().values() if not node.lost]
         if not nodes or any(device in facts.devices or not (facts.devices or facts.problem) for facts in nodes):
             return ""
@@ -146,10 +143,7 @@ class Nodes:
         return Shortage(self._refused or "no node has answered yet")
 
     def greet(self) -> bool:
-        """Greet the hosts that were greeted longest ago, new hosts first.
-
-        Return True if a host is new or lost, or if its devices or its reachability have changed. Raises NodeError.
-        """
+        """Greet the hosts greeted longest ago; return True if one has changed. Raises NodeError."""
         before = self._states()
         peers, self._problem = self._peers(), ""
         for node in self.all().values():
@@ -181,10 +175,7 @@ class Nodes:
 
     @contextlib.contextmanager
     def unless_lost(self, host: str) -> Iterator[None]:
-        """Suppress a NodeError of a node that may still answer, after a wait of `RETRY_S` seconds.
-
-        The NodeError is raised if the node is lost or unknown, or if the server closes.
-        """
+        """Suppress a NodeError after a wait of `RETRY_S` seconds, unless node or server are gone."""
         try:
             yield
         except NodeError:
@@ -214,10 +205,7 @@ class Nodes:
             self.call(host, call, messages.DoneReply)
 
     def call(self, host: str, call: messages.HostCall, kind: type[R], limit_s: float = CALL_S) -> R:
-        """Return a host's reply to a call.
-
-        Raises NodeError if no reply comes in time, WorkerError with the host's reason if the call fails.
-        """
+        """Return a host's reply; raises NodeError without one in time, WorkerError if the call fails."""
         node = self._nodes.get(host)
         if node is None or node.lost:
             raise NodeError(f"the node {self.name(host)} was lost")

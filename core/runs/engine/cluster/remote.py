@@ -41,32 +41,18 @@ class RemoteEngine(LocalLiveness):
         threading.Thread(target=self._watch, daemon=True).start()
 
     def nodes(self, device: str, alike: str = "", /) -> tuple[str, ...]:
-        """Return the hosts with a device, those with the fewest runs first.
-
-        All runs with the same `alike` get hosts of one kind.
-        """
         return self._nodes.with_device(device, alike, [carried.host for carried in self._carrier.all()])
 
     def refusal(self, device: str, /) -> str:
-        """Return the reason why no node can execute a run on a device.
-
-        Empty if a node has the device, if a node has not reported its devices yet, or if no node is known.
-        """
         return self._nodes.refusal(device)
 
     def shortage(self, device: str, /) -> Shortage | None:
-        """Return the reason why no node can execute a run on a device now; None if a node can."""
         return self._nodes.shortage(device)
 
     def silent(self) -> tuple[str, ...]:
-        """Return the names of the nodes that do not answer and may come back."""
         return self._nodes.silent()
 
     def prepare(self, assignment: Assignment) -> None:
-        """Wait until the torch that an assignment needs has started on its node.
-
-        Raises SilentNodeError if the node stops answering, WorkerError if torch cannot start.
-        """
         if not assignment.target and not self.lacks(assignment):
             return
         while self._lack(assignment):
@@ -81,10 +67,6 @@ class RemoteEngine(LocalLiveness):
         return f"torch on {node.facts.name}" if node.answers else f"the node {node.facts.name}, which does not answer"
 
     def take_turn(self, assignment: Assignment) -> bool:
-        """Lock the assignment's device on its node.
-
-        Return False if another server measures there. Raises SilentNodeError if the node stops answering.
-        """
         run, host = assignment.run, assignment.node
         key = self._carrier.key(run)
         call = messages.TakeTurnCall(
@@ -96,16 +78,12 @@ class RemoteEngine(LocalLiveness):
         return reply is not None and reply.taken
 
     def end_turn(self, run: Run) -> None:
-        """Release the device lock of a run, if it has one, in the background."""
         host = self._turns.pop(run.path, None)
         if host is not None:
             threading.Thread(target=self._end_turn, args=(run, host), daemon=True).start()
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        """Send a run to its node and start it there; raises WorkerError.
-
-        If no reply comes, the run counts as started until its node reports otherwise.
-        """
+        """Send a run to its node; without a reply, it counts as started until the node reports."""
         run, host = assignment.run, assignment.node
         carried = self._carrier.claim(run, host, ended, assignment)
         if carried is None:
@@ -120,10 +98,7 @@ class RemoteEngine(LocalLiveness):
         self._carrier.follow(carried)
 
     def cancel(self, run: Run) -> None:
-        """Request the end of a run from its host; its transfer repeats the request until the run has ended.
-
-        Raises WorkerError for a run of another engine.
-        """
+        """Request the end of a run from its host; the transfer repeats the request until it has ended."""
         handle = run.written_status().handle
         host = self._nodes.host_of(handle)
         if host is None:
@@ -138,10 +113,7 @@ class RemoteEngine(LocalLiveness):
         """Do nothing: each host starts its own torch."""
 
     def environment(self) -> Environment:
-        """Return the capabilities of all nodes; wait for the first node.
-
-        Raises WorkerError if no node answers in time.
-        """
+        """Return the capabilities of all nodes; raises WorkerError if none answers in time."""
         end_s = time.monotonic() + FIRST_NODE_S
         while not (nodes := [node for node in self._nodes.all().values() if node.environment]):
             if time.monotonic() > end_s or self._nodes.closed.wait(POLL_S):
@@ -150,7 +122,6 @@ class RemoteEngine(LocalLiveness):
         return union(nodes)
 
     def on_change(self, changed: Callable[[], None]) -> None:
-        """Call `changed` whenever the nodes change."""
         self._changed = changed
 
     def close(self) -> None:

@@ -163,7 +163,6 @@ class WorkersTransport:
         return {host: now - worker.heard_s < SILENT_S for host, worker in list(self._workers.items())}
 
     def call(self, peer: str, data: bytes, limit_s: float) -> bytes:
-        """Return a host's reply to a call; raises NodeError if there is none in time."""
         with self._reply(peer, data, limit_s) as reply:
             return reply.result(limit_s)
 
