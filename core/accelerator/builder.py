@@ -130,10 +130,7 @@ class Builder:
         return self.tensor(replace(found, sizes=sizes, strides=made))
 
     def view_of(self, node: Node, source: Node, index: int | None = None) -> int:
-        """Add a node, or its output `index`, as a view of another node's memory; returns the tensor's number.
-
-        Raises ProgramError if the view exceeds that memory.
-        """
+        """Add a node, or its output `index`, as a view of another node's memory; return its number."""
         base, of = self.tensors[self.env[source]], source.meta["val"]
         value = node.meta["val"] if index is None else node.meta["val"][index]
         tensor = self._described(value, base.storage, node.name if index is None else f"{node.name}.{index}")

@@ -183,10 +183,7 @@ def checksum(data: bytes) -> int:
 
 
 def library() -> Path:
-    """Return the path of the shared library, built if missing.
-
-    Raises ProgramError without a compiler, and with the compiler's message if the build fails.
-    """
+    """Return the path of the shared library, built if missing; raises ProgramError with the reason."""
     return _built(NAME, LIBRARY, ("-shared", f"-Wl,--version-script={SOURCES / 'exports.map'}"))
 
 
@@ -197,10 +194,7 @@ def program(name: str) -> Path:
 
 
 def extension() -> Path:
-    """Return the path of the extension module that calls programs, built if missing.
-
-    Raises ProgramError if Python's headers are missing or the build fails.
-    """
+    """Return the path of the extension module that calls programs, built if missing; raises ProgramError."""
     include = sysconfig.get_path("include")
     if not (Path(include) / "Python.h").exists():
         raise ProgramError(f"there is no Python.h in {include}")

@@ -18,10 +18,7 @@ NAME = "accelerator"
 
 @contextmanager
 def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
-    """Register the backend `accelerator`; it writes programs to a directory and records its work.
-
-    At the end of the context, the backend records its calls and is closed.
-    """
+    """Register the backend `accelerator`, which writes programs and records its work in this context."""
     made: list[Any] = []
 
     def accelerator(graph: Any, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:

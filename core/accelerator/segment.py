@@ -343,10 +343,7 @@ def call_by_ctypes(
     threads: int,
     inputs: tuple[Any, ...],
 ) -> Done:
-    """Call the program like `core/accelerator/runtime/python/call.cpp`, but several times slower.
-
-    Returns None if an input does not match its plan; raises ProgramError.
-    """
+    """Call the program like `core/accelerator/runtime/python/call.cpp`, but several times slower."""
     if not all(is_as_planned(inputs[plan.argument], plan) for plan in input_plans):
         return None
     made = [allocate(plan.sizes, plan.strides, plan.dtype) for plan in output_plans]

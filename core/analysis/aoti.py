@@ -119,10 +119,7 @@ def _side_time(side: str, samples: tuple[float, ...], eager: tuple[float, ...]) 
 
 
 def same_as_eager(run: PackageRun | None) -> bool | None:
-    """Return True if all outputs of the package equal eager's, False if one differs.
-
-    None without outputs, or if a comparison is undecided.
-    """
+    """Return True if all outputs of the package equal eager's, False if one differs, None if undecided."""
     if run is None or run.problem or not run.differences:
         return None
     outcomes = [difference.same for difference in run.differences]

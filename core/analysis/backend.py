@@ -188,10 +188,7 @@ class NodeValues:
 
 
 def node_values(report: Report, compilation: str) -> tuple[NodeValues, ...]:
-    """Return the node values of a compilation's reported tables.
-
-    For a node with several rows, the first row counts.
-    """
+    """Return the node values of a compilation's reported tables, for each node those of its first row."""
     tables = (table for table in report.told_tables if table.compilation == compilation)
     return tuple(_column_values(table) for table in tables if NODE_COLUMN in table.columns[:-1])
 

@@ -216,10 +216,7 @@ def judge(
     baseline: Sequence[RunSide] = (),
     comparison: RunComparison | None = None,
 ) -> tuple[Judgement, ...]:
-    """Judge the runs of one job by a budget; `comparison` is the result of `compare_sides`, if known.
-
-    Without a baseline, limits relative to a baseline are undecided.
-    """
+    """Judge the runs of one job by a budget, and with a baseline by limits relative to it."""
     right = _Side(runs)
     left = _Side(baseline) if baseline else None
     comparison = comparison or compare_sides(runs, baseline)
@@ -359,10 +356,7 @@ def _count(
 
 
 def _culprits(figure: str, report: Report, comparison: RunComparison | None) -> tuple[Culprit, ...]:
-    """Return the graph breaks or recompiles behind a figure; empty for other figures.
-
-    With a comparison, only those new in the right run are returned.
-    """
+    """Return the graph breaks or recompiles behind a figure, with a comparison the new ones."""
     if figure == BREAKS:
         breaks = [pair.right for pair in comparison.breaks if not pair.left] if comparison else report.graph_breaks
         return tuple(_culprit(each.place, each.reason) for each in breaks if each is not None)
@@ -378,10 +372,7 @@ def _culprit(place: Place | None, reason: str) -> Culprit:
 
 
 def _once(limit: Limit, values: list[float], before: list[float]) -> Judgement:
-    """Judge a time measured once per run, by its minimum and maximum over all runs.
-
-    With fewer than `LEAST_RUNS` runs, a time over the limit is undecided.
-    """
+    """Judge a time measured once per run, by its range over all runs; over it, few runs decide nothing."""
     is_relative = limit.kind == MORE
     value = f"{_range(before)} → {_range(values)}" if is_relative else _range(values)
     runs = min(len(values), len(before)) if is_relative else len(values)

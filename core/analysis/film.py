@@ -102,10 +102,7 @@ def _nodes(states: list[State]) -> tuple[FilmNode, ...]:
 
 
 def _keep(versions: list[tuple[int, FxNode]], index: int, node: FxNode) -> None:
-    """Add a version of a node if it changed; otherwise keep the version with a line number.
-
-    Nodes of recorded passes have no line numbers.
-    """
+    """Add a version of a node if it changed, otherwise keep the version with a line number."""
     if not versions or (meaning(versions[-1][1]), versions[-1][1].meta) != (meaning(node), node.meta):
         versions.append((index, node))
     elif node.line:

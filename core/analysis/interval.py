@@ -101,10 +101,7 @@ def _bounded(
 
 
 def in_blocks(values: Sequence[float]) -> list[Sequence[float]]:
-    """Join neighbouring values into `BLOCKS` blocks, whose sizes differ by at most one.
-
-    With fewer than two values per block, each value is a block.
-    """
+    """Join neighbouring values into `BLOCKS` blocks of about equal sizes, or keep each as a block."""
     count = BLOCKS if len(values) >= 2 * BLOCKS else len(values)
     edges = [round(index * len(values) / count) for index in range(count + 1)]
     return [values[start:end] for start, end in itertools.pairwise(edges)]

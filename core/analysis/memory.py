@@ -88,10 +88,7 @@ def place_of_peak(use: MemoryUse) -> MemoryPlace | None:
 
 
 def kernel_at(report: Report, use: MemoryUse, place: MemoryPlace) -> tuple[Compilation, Kernel] | None:
-    """Return the compilation and the kernel that a line of generated code calls.
-
-    None if the place is no kernel call.
-    """
+    """Return the compilation and the kernel that a line of generated code calls; None for other lines."""
     offset = use.codes[place.code] if place.code is not None else None
     if offset is None:
         return None
@@ -197,10 +194,7 @@ def _first(graphs: tuple[FxGraph, ...], stage: Stage) -> FxGraph | None:
 def derived(
     graph: str, joint: tuple[FxNode, ...], forward: tuple[FxNode, ...], backward: tuple[FxNode, ...]
 ) -> Partition:
-    """Derive the partition from the three graphs; nodes renamed by passes count as dropped and new.
-
-    A node of both graphs is saved if it is an input of the backward, and recomputed otherwise.
-    """
+    """Derive the partition from the three graphs; nodes renamed by passes count as dropped and new."""
     forward_nodes = {node.name: node for node in forward if node.op != "output"}
     backward_nodes = {node.name: node for node in backward if node.op != "output"}
     names = dict.fromkeys([node.name for node in joint if node.op != "output"] + [*forward_nodes, *backward_nodes])

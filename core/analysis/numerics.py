@@ -57,10 +57,7 @@ def standing(accuracy: Accuracy) -> Standing:
 
 
 def both_errors(accuracy: Accuracy) -> tuple[float, float] | None:
-    """Return the errors of eager and compiled: relative, or absolute if float64 has zeros only.
-
-    None if float64 is unknown.
-    """
+    """Return eager's and compiled's errors, absolute if float64 has zeros only; None if it is unknown."""
     if accuracy.eager_error is not None and accuracy.compiled_error is not None:
         return accuracy.eager_error, accuracy.compiled_error
     if accuracy.eager_max_abs is not None and accuracy.compiled_max_abs is not None:
@@ -264,9 +261,6 @@ def nan_words(bisection: Bisection) -> str:
 
 
 def first_difference(bits: BitComparison) -> NodeBits | None:
-    """Return the first value whose kernel reads equal bits and writes different bits.
-
-    Without such a kernel, return the first differing value; None without a difference.
-    """
+    """Return the first value whose kernel makes a difference, otherwise the first differing, or None."""
     sources = (node for node in bits.nodes if node.source)
     return next(sources, next(iter(bits.nodes), None))

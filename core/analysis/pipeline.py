@@ -216,10 +216,7 @@ def _stop(name: str, segment: PipelineSegment | None, reasons: Mapping[str, str]
 
 
 def switchable_ops(pipeline: Pipeline, nodes: Iterable[FxNode]) -> tuple[str, ...]:
-    """Return the names of the ops in segments, as used to switch an op off, most frequent first.
-
-    `nodes` are the graph's nodes.
-    """
+    """Return the names of the ops in segments, as used to switch an op off, most frequent first."""
     inside = {name for segment in pipeline.segments for name in segment.nodes}
     targets = (node.target for node in nodes if node.name in inside and node.target.startswith(ATEN))
     return tuple(name for name, _ in Counter(map(aten_name, targets)).most_common())
@@ -231,10 +228,7 @@ def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
 
 
 def crossings_disturbed(report: Report) -> str:
-    """Return why times of ABI calls were disturbed by other processes.
-
-    Empty for a quiet machine or an unknown load.
-    """
+    """Return why times of ABI calls were disturbed by other processes; empty if they were not."""
     return f"{BUSY} during these calls" if any(busy(crossing.load) for crossing in report.crossings) else ""
 
 

@@ -246,10 +246,7 @@ class _Join:
         return match[1] if match else NO_KEY
 
     def _name(self, index: int, place: _Place) -> str:
-        """Return a slice's own name if an output code has that kernel, otherwise the name of its op.
-
-        A slice without an op keeps its own name.
-        """
+        """Return a slice's own name if an output code has that kernel or it has no op, otherwise its op's."""
         own = AFFIX.sub("", self._slices[index].name)
         is_known = any(own in code.generated for code in self._codes)
         return own if is_known or place.op < 0 else aten_name(_op(self._slices[place.op].name))

@@ -31,10 +31,7 @@ class Results:
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome of the comparison: `differs` with any difference except strides.
-
-        Strides count only if nothing else differs, and everything could be compared.
-        """
+        """Outcome of the comparison: `differs` with any difference except strides, which count last."""
         if len(self.restrided) < len(self.differing):
             return "differs"
         if self.untold:
@@ -84,10 +81,7 @@ def excuse_words(comparison: Results) -> list[str]:
 
 
 def difference_words(difference: Difference, compared: str = "compiled") -> str:
-    """Return a difference, or why it is undecided, in a short sentence without a full stop.
-
-    `compared` is the name of the side that was compared with eager.
-    """
+    """Return a difference of the side `compared`, or why it is undecided, in a sentence."""
     if difference.same is None:
         return f"{difference.what}: {difference.reason}"
     if difference.kind == "mutation":
@@ -119,10 +113,7 @@ def compared_words(compared: dict[str, int]) -> str:
 
 
 def failed_words(report: Report) -> str:
-    """Return the error that ended the run, in words; empty if no error ended the run.
-
-    Example: `Failed while call 0: compiled (IndexError: list index out of range)`.
-    """
+    """Return the error that ended the run, in words, such as `Failed while call 0: …`; empty if none did."""
     error = report.error
     if error is None:
         return ""

@@ -89,18 +89,12 @@ def verdict(report: Report) -> Verdict:
 
 
 def graph_count(report: Report) -> int:
-    """Return the number of graphs passed to the backend, or captured without Dynamo.
-
-    Only the last attempt of a compilation counts, as in torch's `counters["stats"]["unique_graphs"]`.
-    """
+    """Return the number of graphs passed to the backend, counted as torch's `unique_graphs`."""
     return dynamo_graph_count(report) or root_graphs(report)
 
 
 def root_graphs(report: Report) -> int:
-    """Return the number of graphs captured by something other than Dynamo.
-
-    Graphs of compiled autograd do not count, since Dynamo compiles them.
-    """
+    """Return the number of graphs captured without Dynamo, which compiles those of compiled autograd."""
     return sum(bool(compilation.graphs) and not compilation.is_capture for compilation in _roots(report))
 
 
@@ -109,10 +103,7 @@ def _roots(report: Report) -> list[Compilation]:
 
 
 def _outside(report: Report) -> Outside | None:
-    """Return what captured a log's graphs instead of Dynamo; None if Dynamo compiled something.
-
-    It is also None for a run of a job.
-    """
+    """Return what captured a log's graphs instead of Dynamo; None if Dynamo did, or for a run of a job."""
     roots = _roots(report)
     if report.setting.job is not None or len(roots) < len(report.compilations) or not roots:
         return None

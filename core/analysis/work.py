@@ -201,10 +201,7 @@ class UncompiledCalls:
 
 
 def uncompiled_calls(report: Report) -> tuple[UncompiledCalls, ...]:
-    """Return the calls that raised or ran eagerly, by kind.
-
-    Empty if all calls ran compiled code, if nothing was recorded, and for a script, which may set its own stances.
-    """
+    """Return the calls that raised or ran eagerly, by kind; empty for a script with its stances."""
     if report.script is not None:
         return ()
     total, counts = len(report.calls), Counter(call.how for call in report.calls)
@@ -372,10 +369,7 @@ def rejections(schedule: Schedule) -> dict[str, int]:
 
 
 def working_ops(schedule: Schedule, nodes: Mapping[str, FxNode]) -> dict[str, tuple[str, ...]]:
-    """Return scheduler node → distinct user ops, without views unless the node has only views.
-
-    `nodes` are the nodes of the lowered graph, by name.
-    """
+    """Return scheduler node → distinct user ops, without views unless the node has only views."""
     ops = {}
     for node in schedule.before:
         targets = [nodes[name].target for name in node.origins if name in nodes]
@@ -469,10 +463,7 @@ def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
 
 
 def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
-    """Return pair of final scheduler nodes → shared bytes, for pairs that torch refused to fuse.
-
-    Refusals of the nodes' parts count. Refusals that follow from the nodes' kinds do not count.
-    """
+    """Return pair of final scheduler nodes → shared bytes, for refusals not due to the nodes' kinds."""
     owner = {part: node for node in schedule.after for part in node.nodes}
     pairs = {}
     for _, left, right, _ in _refusals(schedule):

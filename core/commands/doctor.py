@@ -78,10 +78,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _with_torch() -> tuple[Environment, tuple[Check, ...]]:
-    """Start torch and compile a function in a temporary home; return the environment and the checks.
-
-    A failure is reported in the environment's `problem` or in a check.
-    """
+    """Start torch and compile a function in a temporary home; return the environment and the checks."""
     try:
         with TemporaryDirectory(prefix="compileboard-") as home:
             return _compiled(Store(Path(home)))

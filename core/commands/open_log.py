@@ -68,10 +68,7 @@ def _add_address(command: argparse.ArgumentParser) -> None:
 
 
 def _open(arguments: argparse.Namespace) -> int:
-    """Add a path as a run, and show the run in the store's dashboard.
-
-    Without a running dashboard, or with `--port`, start a new one.
-    """
+    """Add a path as a run, and show the run in the store's dashboard, or in a new one."""
     _end_on_sigterm()
     store = Store()
     with _run_of(store, arguments) as (run, copied):
@@ -84,10 +81,7 @@ def _open(arguments: argparse.Namespace) -> int:
 
 
 def _start(arguments: argparse.Namespace) -> int:
-    """Serve the dashboard until it ends, or until Ctrl-C or SIGTERM.
-
-    With several processes, restart each process that ends.
-    """
+    """Serve the dashboard until it ends, or until Ctrl-C or SIGTERM; restart a process that ends alone."""
     _end_on_sigterm()
     port = arguments.port or _free_port()
     if arguments.processes < 2:
@@ -179,10 +173,7 @@ def _address(port: int) -> str:
 
 
 def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until the dashboard answers; raises WorkerError.
-
-    Before it answers, its address is not in the store.
-    """
+    """Wait until the dashboard answers, before its address is stored; raises WorkerError."""
     end_s, direct = time.monotonic() + STARTS_S, build_opener(ProxyHandler({}))
     while time.monotonic() < end_s and server.poll() is None:
         try:

@@ -280,19 +280,13 @@ def _opener(stack: ExitStack, arguments: argparse.Namespace, what: str) -> Opene
 
 
 def _interleaved(job: CompileJob, baseline: CompileJob) -> CompileJob:
-    """Return the job with the baseline's code, so that both are timed in one process.
-
-    Return the unchanged job if that is impossible.
-    """
+    """Return the job with the baseline's code, to time both in one process, or unchanged."""
     can_be = job.measure and not job.target and not job.rival and job.model.name == baseline.model.name != ""
     return replace(job, rival_code=model_code(baseline)) if can_be else job
 
 
 def _open(side: Opened | CompileJob, arguments: argparse.Namespace) -> RunSide:
-    """Open one side of the report; if it is a job, run it to its end first.
-
-    Raises CompileboardError if the run was cancelled or has no log.
-    """
+    """Open one side of the report, or run it to its end first; raises CompileboardError without a log."""
     if not isinstance(side, CompileJob):
         return side()
     ended: list[Run] = []

@@ -81,10 +81,7 @@ def add_try_command(command: argparse.ArgumentParser) -> None:
 
 
 def run_job(job: CompileJob, arguments: argparse.Namespace, finish: Callable[[Run, argparse.Namespace], int]) -> int:
-    """Run a job to its end, and print its steps to standard error; returns the exit code of `finish`.
-
-    Ctrl-C cancels the run.
-    """
+    """Run a job to its end or Ctrl-C, and print its steps to standard error; return `finish`'s exit code."""
     store = Store()
     engine = open_engine(store, address=arguments.engine)
     try:

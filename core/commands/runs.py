@@ -135,10 +135,7 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 
 def _prune_due(arguments: argparse.Namespace) -> int:
-    """List, move or delete the runs that are due by the retention rules; returns the exit code.
-
-    The runs are listed without `--move` and `--delete`.
-    """
+    """List, or on request move or delete, the runs that are due by the retention rules."""
     if arguments.search or arguments.excluded or arguments.keep:
         raise JobError("prune", "--due takes the runs that the rules name, and no search and no --keep")
     index = RunIndex(Store())
@@ -167,11 +164,7 @@ def _archive(store: Store) -> RemoteArchive:
 
 
 def _move(runs: Sequence[Run]) -> int:
-    """Move the large files of runs to the archive; returns the exit code.
-
-    Prints why a run cannot be moved. Raises JobError without an archive, and ArchiveError if the archive cannot be
-    used.
-    """
+    """Move the large files of runs to the archive, or print why not; returns the exit code."""
     store, moved, freed = Store(), 0, 0
     archive = _archive(store)
     for run in runs:

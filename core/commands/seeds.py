@@ -124,10 +124,7 @@ class Seeds:
 
 
 def _executed(home: Path, command: tuple[str, ...]) -> tuple[str, str]:
-    """Execute a command; return its output, and the newest run that it created.
-
-    If the command did not end in `LIMIT_S` seconds, the output is an exit code alone: 124, as of `timeout`.
-    """
+    """Execute a command; return its output, or `timeout`'s exit code, and the newest run that it created."""
     store, start = Store(home), time.monotonic()
     before = {run.id for run, _ in store.list()}
     print(f"python -m core {shlex.join(command)}", end="", flush=True)

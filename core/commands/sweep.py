@@ -102,10 +102,7 @@ def add_sweeps_command(command: argparse.ArgumentParser) -> None:
 
 
 def _run_sweep(arguments: argparse.Namespace) -> int:
-    """Start or resume a sweep, and run it to its end; returns the exit code.
-
-    Ctrl-C cancels the sweep; a cancelled sweep can be resumed.
-    """
+    """Start or resume a sweep, and run it to its end or Ctrl-C; returns the exit code."""
     store = Store()
     engine = open_engine(store, address=arguments.engine)
     try:

@@ -197,10 +197,7 @@ class _Drawing:
 
 
 def op_node(node: FxNode, group: int, source: str, text: str, links: tuple[str, ...]) -> Node:
-    """Return the box of an FX node in a group, with its tensor as text.
-
-    A link to its source line is added to its links.
-    """
+    """Return the box of an FX node in a group, with its tensor as text and a link to its source line."""
     if node.source and node.source.file == source:
         links += (f"l:{node.source.line}",)
     label, kind = _target_words(node.target) if node.op in CALLS else (_own_name(node.name), "other")
@@ -240,10 +237,7 @@ _tensor_text = lru_cache(maxsize=MOST_REMEMBERED)(tensor_text)
 
 
 def is_parameter(node: FxNode) -> bool:
-    """Return True if a node is a parameter or buffer, by its op and name.
-
-    False for names such as AOTAutograd's `primals_1`, which may be a parameter or an input.
-    """
+    """Return True if a node is a parameter or buffer by its op and name; False for AOT's `primals_1`."""
     return node.op == "get_attr" or (node.op == "placeholder" and PARAMETER.search(node.name) is not None)
 
 
@@ -428,10 +422,7 @@ def via_words(via: Sequence[str]) -> str:
 
 
 def divided_graph(compilation: Compilation, pipeline: Pipeline) -> FxGraph | None:
-    """Return the graph that the accelerator partitioned into a pipeline's segments.
-
-    None if the log lacks it.
-    """
+    """Return the graph that the accelerator partitioned into a pipeline's segments, or None."""
     stage = f"aot_{pipeline.direction}_graph"
     return next((graph for graph in reversed(compilation.graphs) if graph.stage == stage), None)
 

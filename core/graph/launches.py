@@ -52,10 +52,7 @@ class Launch:
 
 
 def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Launch, ...]:
-    """Return the kernel launches of a graph in schedule order.
-
-    `nodes` are the FX nodes of the lowered graph, by name.
-    """
+    """Return the kernel launches in schedule order; `nodes` are the lowered graph's FX nodes by name."""
     order = {node.name: index for index, node in enumerate(schedule.before)}
     groups = [sorted(group, key=order.__getitem__) for group in launch_groups(schedule, kernels)]
     reading = {name for node in schedule.before if node.reads or node.kind == CALL for name in node.origins}

@@ -223,10 +223,7 @@ _pausing = 0
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause cyclic garbage collection: it would free nothing, and double the time that the block takes.
-
-    Threads may overlap.
-    """
+    """Pause cyclic garbage collection, which would free nothing, in all threads."""
     global _pausing
     with _lock:
         enabled = gc.isenabled()
@@ -255,10 +252,7 @@ class Index:
         self._counts: dict[int, list[int]] = {}
 
     def _model(self) -> GraphModel:
-        """Return the graph; the lookups only have a weak reference to it.
-
-        A strong reference would keep the graph alive forever.
-        """
+        """Return the graph; a strong reference from the lookups would keep it alive forever."""
         model = self._weak()
         assert model is not None
         return model
@@ -352,10 +346,7 @@ def index_of(model: GraphModel) -> Index:
 
 
 def union(frames: Iterable[Frames]) -> Frames:
-    """Return the union of several lists of intervals.
-
-    An empty list means all frames. If any list is empty, the union is empty, too.
-    """
+    """Return the union of several lists of intervals; an empty list means all frames."""
     merged: list[tuple[int, int]] = []
     distinct = set(frames)
     if () in distinct:
@@ -369,10 +360,7 @@ def union(frames: Iterable[Frames]) -> Frames:
 
 
 def _search_text(node: Node, path: str) -> str:
-    """Return a node's text in lower case, without the tooltip's first line.
-
-    That line is the call, which has other nodes' names.
-    """
+    """Return a node's text in lower case, without the call, which has other nodes' names."""
     return f"{node.id} {node.label} {node.detail} {node.tooltip.partition(chr(10))[2]} {path}".lower()
 
 

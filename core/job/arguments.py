@@ -70,10 +70,7 @@ class OwnCall:
 
 
 def short(text: str, most: int, field: str) -> str:
-    """Return the text if it has at most `most` characters; raises JobError naming `field`.
-
-    Call this before any parser: Python's parser holds the GIL while it parses and blocks all sessions.
-    """
+    """Return a text for a parser, which blocks all sessions; raises JobError naming `field` if too long."""
     if len(text) > most:
         raise JobError(field, f"{number(len(text))} characters are more than the {number(most)} that are read")
     return text
@@ -141,10 +138,7 @@ def tensor_sizes(text: str) -> dict[str, int]:
 
 
 def _sizes_in(where: str, value: Any) -> Iterator[tuple[str, int]]:
-    """Yield the sizes of a value's tensors.
-
-    Tensors in a dictionary are left out, since their sizes can't be named.
-    """
+    """Yield the sizes of a value's tensors, except of those in a dictionary, which can't be named."""
     if isinstance(value, (TensorSpec, list, tuple)):
         for place, inside in enumerate(value.shape if isinstance(value, TensorSpec) else value):
             name = f"{where}.{place}"
@@ -253,10 +247,7 @@ def _tensor(node: ast.Subscript, field: str) -> TensorSpec:
 
 
 def checked_shape(shape: tuple[Any, ...], field: str) -> tuple[int, ...]:
-    """Return the shape if every dimension is an integer from 0 up, and the shape is not too large.
-
-    Raises JobError for other values, and beyond `MAX_DIMENSIONS` or `MAX_ELEMENTS`.
-    """
+    """Return the shape if its dimensions are integers from 0 up, and not too large; or raise JobError."""
     elements = 1
     for size in shape:
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**63:

@@ -112,10 +112,7 @@ def _values(typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def backend_of(text: str) -> tuple[str, str]:
-    """Return a backend's name, and its code if a file is named (`FILE.py`, `FILE.py:NAME`).
-
-    Raises JobError.
-    """
+    """Return a backend's name, and its code if a file is named (`FILE.py:NAME`); raises JobError."""
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", BACKEND)
     if not path.endswith(".py"):
         return text, ""

@@ -92,10 +92,7 @@ def _place(entry: Sample) -> tuple[int, str]:
 
 
 def literals(code: str) -> dict[str, Any]:
-    """Return the settings that a file defines as literals: `group`, `training`, `torch_compile`, `twin`.
-
-    Empty for code that is not Python; running it shows the user the error.
-    """
+    """Return the settings that a file of Python defines as literals."""
     return {name: value for name, value in _settings(code).items() if value is not NO_LITERAL}
 
 
@@ -105,10 +102,7 @@ def unread(code: str) -> tuple[str, ...]:
 
 
 def _settings(code: str) -> dict[str, Any]:
-    """Return the last value of each setting in a file's code.
-
-    A value that is not a literal is `NO_LITERAL`. Empty for code that is too long or not Python.
-    """
+    """Return the last value of each setting in a file's code, `NO_LITERAL` if it is none."""
     if len(code) > MAX_CODE_BYTES:
         return {}
     try:
@@ -219,10 +213,7 @@ def exercise(name: str) -> Exercise:
 
 
 def exercise_problem(name: str) -> str:
-    """Return why a text can't be the name of an exercise in any version of Compileboard; empty if it can.
-
-    An empty text is valid: the job has no exercise.
-    """
+    """Return why a text can't be the name of an exercise in any version; empty if it can."""
     return "" if re.fullmatch(r"\w{0,100}", name) else f"`{name[:60]}` is no name of an exercise"
 
 

@@ -107,10 +107,7 @@ class _File:
 
     @cached_property
     def bound(self) -> dict[str, _Name]:
-        """Names that plain statements at module level bind, each with its first line.
-
-        A star import binds every name of a model's file if the file does nothing else.
-        """
+        """Names that plain statements at module level bind, star imports included, with their first lines."""
         names: dict[str, _Name] = {}
         for name, node in bound_names(self._tree.body):
             wanted = (MODEL, *INPUTS) if name == "*" and not self.acts else (name,)

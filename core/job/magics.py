@@ -37,10 +37,7 @@ class TimeitResult:
 
 
 def _timing(loops: int = 0, repeat: int = 7, quiet: bool = False) -> Generator[int, None, TimeitResult]:
-    """Yield once for each execution of a statement, and print its time.
-
-    Without `loops`, a run takes at least 0.2 s, as in IPython.
-    """
+    """Yield once for each execution of a statement, for 0.2 s as in IPython, and print its time."""
     attempt, seconds = 1, 0.0
     while not loops:
         start = time.perf_counter()

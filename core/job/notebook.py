@@ -175,10 +175,7 @@ def _statements(text: str) -> list[ast.stmt] | None:
 
 
 def _shown(code: str, last: ast.stmt) -> str:
-    """Return the code of a cell, changed to print the value of its last statement.
-
-    A semicolon at the end of the cell hides the value, as in IPython.
-    """
+    """Return the code of a cell, changed to print the value of its last statement, unless `;` hides it."""
     if not isinstance(last, ast.Expr) or code.endswith(";"):
         return code
     lines = code.encode().split(b"\n")

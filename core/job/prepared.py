@@ -37,10 +37,7 @@ def file_settings(model: Model) -> FileSettings:
 
 
 def settings_of(code: str) -> FileSettings:
-    """Return the settings that code defines by the literals `training` and `torch_compile`.
-
-    Raises JobError if a value is not valid.
-    """
+    """Return the settings that code defines by literals; raises JobError if a value is not valid."""
     wanted = literals(code)
     values = _parameters(wanted.get(TORCH_COMPILE, {}))
     if TRAINING in wanted:
@@ -124,10 +121,7 @@ def measured_again(job: CompileJob | None) -> CompileJob:
 
 
 def model_code(job: CompileJob) -> str:
-    """Return the code of a job's model; raises JobError if the file cannot be read.
-
-    A notebook is converted to a script.
-    """
+    """Return the code of a job's model, a notebook's as a script; raises JobError if unreadable."""
     if job.model.kind == "code":
         return job.model.value
     path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)

@@ -11,10 +11,7 @@ COMPILES = re.compile(r"(?:^|_)(?:jit|compile)(?:_|$)", re.IGNORECASE)
 
 
 def nodes_below(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and the nodes below it, without the bodies of functions.
-
-    A lambda is entered if it is an argument of a call: `timeit(lambda: step(x))`.
-    """
+    """Yield a node and the nodes below it, without the bodies of functions but lambdas as arguments."""
     yield node
     if isinstance(node, Function):
         children: Iterable[ast.AST] = node.decorator_list
@@ -43,10 +40,7 @@ def parameters(function: Function) -> list[str]:
 
 
 def bound_names(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
-    """Yield the names that plain statements bind, each with its statement.
-
-    Loops and `if __name__ == "__main__":` are left out: a model's file is not executed as `__main__`.
-    """
+    """Yield the names that plain statements bind, without those of loops and of `__main__`."""
     for statement in body:
         if isinstance(statement, Definition):
             yield statement.name, statement

@@ -334,10 +334,7 @@ def _newlines(data: mmap.mmap | bytes, start: int, end: int) -> int:
 
 
 def _position(data: mmap.mmap | bytes, wanted: bytes, start: int, end: int) -> int | None:
-    """Return the offset of a lower-case text, ignoring case; None if the text is not found.
-
-    The search copies one slice at a time, so that no copy is large.
-    """
+    """Return the offset of a lower-case text, ignoring case, by slices; None if there is none."""
     for begin in range(start, end, SLICE_BYTES):
         at = data[begin : min(end, begin + SLICE_BYTES + len(wanted) - 1)].lower().find(wanted)
         if at >= 0:

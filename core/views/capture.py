@@ -292,10 +292,7 @@ class CaptureView:
 
     @property
     def explained_rows(self) -> list[tuple[str, int, int]]:
-        """Figures of `torch._dynamo.explain`, each beside the figure of the run's first call.
-
-        Empty if `explain` failed or was not recorded.
-        """
+        """Figures of `torch._dynamo.explain`, each beside that of the first call; empty without."""
         explained = self.report.explained
         if explained is None or explained.problem:
             return []

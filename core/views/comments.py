@@ -118,10 +118,7 @@ class CommentsView:
 
     @staticmethod
     def stored(run: Run, side: RunSide | None = None) -> CommentsView:
-        """Return the comments of a stored run.
-
-        `side` is the run's report with readers for texts and nodes; None without a report.
-        """
+        """Return the comments of a stored run; `side` is its report with readers, if any."""
         try:
             talk, problem = talk_of(run), ""
         except StoreError as error:
@@ -133,10 +130,7 @@ class CommentsView:
 
     @cached_property
     def threads(self) -> tuple[Thread, ...]:
-        """All threads, open threads first, then oldest first.
-
-        Threads with only deleted comments are left out.
-        """
+        """All threads with a comment that is not deleted, open ones first, then oldest first."""
         replies: dict[str, list[Comment]] = {}
         for comment in self.talk.comments:
             replies.setdefault(comment.reply_to, []).append(comment)
@@ -172,10 +166,7 @@ class CommentsView:
         return next((pin for pin in self.talk.pins if pin.anchor == anchor), None)
 
     def anchor_at(self, item_id: str, shown: Shown) -> Anchor | None:
-        """Return the part of the run that an item of a page shows, by the item's id.
-
-        None for an item that can't be commented on.
-        """
+        """Return the part of the run that an item of a page shows, or None."""
         kind, _, name = item_id.partition(":")
         compile_id = shown.compilation.id if shown.compilation else ""
         if match := USER_LINE.fullmatch(item_id):
@@ -235,10 +226,7 @@ class CommentsView:
         return prose(self.words(anchor), LONGEST_LINE)
 
     def label(self, anchor: Anchor) -> str:
-        """Return the name of a part as Markdown for a link.
-
-        The name has no code, since code in a link begins a separate line.
-        """
+        """Return the name of a part as Markdown for a link, without code, which would begin a line."""
         return plain(self.words(anchor).replace("`", ""), LONGEST_LINE)
 
     def target(self, anchor: Anchor) -> PagePlace:
@@ -264,10 +252,7 @@ class CommentsView:
         return PagePlace("overview", {})
 
     def missing(self, anchor: Anchor) -> str:
-        """Return why the log lacks a part of the run, in a sentence.
-
-        Empty if the log has the part, or if that can't be checked.
-        """
+        """Return why the log lacks a part of the run, if it is known to."""
         if self.report is None or anchor.part == "run":
             return ""
         if anchor.part in ("line", "graph break"):

@@ -97,10 +97,7 @@ def comparison_head(compare: CompareView) -> Iterator[PageBlock]:
 
 
 def targets(kernels: KernelPairsView | None, right_id: str) -> Blocks:
-    """Yield the kernels of two runs: the comparison in one sentence, both sides, and all pairs.
-
-    `kernels` is None if the right run has no kernel.
-    """
+    """Yield the kernels of two runs, if any: the comparison in one sentence, both sides, and all pairs."""
     if kernels is None:
         yield Title(spans("The run on the right has no kernel to compare with"))
         yield Drawn(CHOICE)

@@ -98,10 +98,7 @@ FORM, LISTINGS, PYTHON = "listing", "listings", "python"
 def bytecode(
     report: Report, compilation: Compilation | None, read: Callable[[Payload], str], picks: Picks = NOTHING_PICKED
 ) -> Iterator[PageBlock]:
-    """Yield a function's bytecode before and after Dynamo, and the same as decompiled Python.
-
-    `compilation` is None if nothing was compiled, and `read` returns a part of the log.
-    """
+    """Yield a function's bytecode before and after Dynamo, and the same as decompiled Python."""
     view = BytecodeView(report, compilation, read) if compilation is not None else None
     if view is None or not view.is_recorded:
         yield Title(spans("No bytecode of this compilation"))
@@ -215,10 +212,7 @@ class BytecodeView:
 
     @property
     def modified_listing(self) -> BytecodeListing:
-        """Listing after Dynamo.
-
-        Dynamo puts the instructions that it adds at the function's first line; they have no source line here.
-        """
+        """Listing after Dynamo; instructions that it adds have no source line here."""
         notes = {name: self._resume_note(compilations) for name, compilations in self._resumes.items()}
         return _listing(self.modified, notes, self.compilation.frame.line)
 
@@ -346,10 +340,7 @@ class CompilationsView:
         return len(self._times) < len(self.entries)
 
     def matches(self, text: str) -> list[TreeRow]:
-        """Return the compilations with a text in their name or id, with their depths in the tree.
-
-        Without a text or a match, return the whole tree, but only the first of similar frames.
-        """
+        """Return the compilations that match a text, or one of each similar frame, with depths."""
         wanted = text.strip().lower()
         rows = [(depth, entry) for depth, entry in self._all if wanted in f"[{entry.id}] {entry.name}".lower()]
         first = [entry for entry in self.entries if entry.id in self._times]
@@ -442,10 +433,7 @@ NUMBER_COLUMNS: tuple[Column[TreeRow], ...] = (
 
 
 def tree_sentence(entries: Sequence[Entry]) -> str:
-    """Return the compilations in words: the model, its recompiles and the helpers.
-
-    The text is prose with code in backticks.
-    """
+    """Return the compilations in words, with code in backticks: the model, recompiles and helpers."""
     first, later = ([entry for entry in entries if (":" in entry.id) is after] for after in (False, True))
     if first and later:
         more = sum(1 for _ in flattened(later))

@@ -75,10 +75,7 @@ def op_decisions(
     nodes_of: Callable[[FxGraph], tuple[FxNode, ...]],
     read: Callable[[Payload], str],
 ) -> Iterator[PageBlock]:
-    """Yield Inductor's decision for each op of a compilation, and the autotuning of ops.
-
-    `nodes_of` reads the nodes of a graph, `read` a payload of the log.
-    """
+    """Yield Inductor's decision for each op of a compilation, and the autotuning of ops."""
     if not compilation.schedules:
         yield from not_recorded(compilation)
         return
@@ -257,10 +254,7 @@ class OpDecision:
 def decisions(
     report: Report, compilation: Compilation, nodes: Mapping[str, FxNode], read: Callable[[Payload], str]
 ) -> tuple[OpDecision, ...]:
-    """Return a decision for each op of the scheduler, in order; subgraphs are left out.
-
-    `nodes` are the nodes of the lowered graph by name; `read` returns a payload of the log, for the output code.
-    """
+    """Return a decision for each op of the scheduler, in order, without those of subgraphs."""
     return tuple(
         decision
         for schedule in compilation.schedules
@@ -324,10 +318,7 @@ def _how(kernel: Kernel | None, whole: SchedulerNode) -> How:
 
 
 def _shares_a_launch(schedule: Schedule, kernels: Mapping[str, Kernel]) -> bool:
-    """Return True if a launch computes several ops that the scheduler did not fuse.
-
-    C++ code generation groups them.
-    """
+    """Return True if a launch computes several ops that C++ code generation grouped, not the scheduler."""
     nodes = [node for node in schedule.after if _how(kernels.get(node.kernel), node) == "generated"]
     unfused = {name for node in nodes for name in node.nodes}
     return any(len(unfused.intersection(launch)) > 1 for launch in launch_groups(schedule, kernels))
@@ -376,10 +367,7 @@ ESTIMATES_HELP = (
 
 
 def estimates(compilation: Compilation, read: Callable[[Payload], str]) -> Iterator[Fold]:
-    """Yield torch's estimates of ops, and the collective calls in order, unless torch logged neither.
-
-    `read` returns a payload of the log.
-    """
+    """Yield torch's estimates of ops, and the collective calls in order, unless torch logged neither."""
     logged = [decoded_object(read(estimates.text)).get("ops") for estimates in compilation.estimates]
     ops = [op for ops in logged if isinstance(ops, list) for op in ops if isinstance(op, dict)]
     collectives = [one_line(name, LONGEST_LINE) for schedule in compilation.collectives for name in schedule.names]

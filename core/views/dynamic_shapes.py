@@ -57,10 +57,7 @@ MOST_EXPRESSIONS = 2_000  #: limit: expressions of symbols in a table
 def dynamic_shapes(
     report: Report, compilation: Compilation, job: CompileJob | None, picks: Picks = NOTHING_PICKED
 ) -> Iterator[PageBlock]:
-    """Yield the symbols of a compilation: issues of an export, a table, a symbol in full, and expressions.
-
-    `job` is None for an imported log.
-    """
+    """Yield the symbols of a compilation: export issues, a table, a symbol in full, and expressions."""
     view = SymbolsView(report, compilation, job)
     yield Title(spans(view.title), GLOSSARY["symbol"])
     for issue in compilation.export_issues[:MOST_ISSUES]:

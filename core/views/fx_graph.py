@@ -263,10 +263,7 @@ class FxGraphView:
 
     @property
     def runnable(self) -> Payload | None:
-        """Torch's script `fx_graph_runnable.py` for the graph that Inductor compiled.
-
-        None if torch logged none, or if the script is too long.
-        """
+        """Torch's script `fx_graph_runnable.py` for the graph that Inductor compiled; None without."""
         script = self._file(RUNNABLE)
         return script if script is not None and script.length <= MAX_CODE_BYTES else None
 
@@ -279,10 +276,7 @@ class FxGraphView:
         return self._file(NODE_MAP) if self.graph.lowered or self.graph.early else None
 
     def mapped_nodes(self, text: str, name: str) -> dict[str, str]:
-        """Return the source or result nodes of a node, as Markdown by row name; empty without any.
-
-        `text` is the node map.
-        """
+        """Return the source or result nodes of a node in the node map, as Markdown by row name."""
         key, row = ("postToPre", "came from") if self.graph.lowered else ("preToPost", "became")
         names = mapped([decoded_object(text)], key, name)
         if not names:
@@ -291,10 +285,7 @@ class FxGraphView:
         return {row: ", ".join(code(other, LONGEST_NAME) for other in names[:MOST_USERS]) + more}
 
     def _file(self, name: str) -> Payload | None:
-        """Return a file of torch's debug directory for this graph; None if it was not recorded.
-
-        An early graph has the file of the first lowered graph.
-        """
+        """Return a file of torch's debug directory for this graph, or for the first lowered one, or None."""
         lowered = [graph.direction for graph in self.compilation.lowered_graphs]
         place = lowered.index(self.graph.direction) if self.graph.direction in lowered else 0
         return self.report.debug_file(self.compilation.id, place, name)
@@ -335,10 +326,7 @@ class FxGraphView:
         )
 
     def text_links(self, text: str) -> dict[int, tuple[str, ...]]:
-        """Return the ids of nodes and kernels by line of the graph's text.
-
-        An empty first line is not counted.
-        """
+        """Return the ids of nodes and kernels by line of the graph's text, from its first full line."""
         shift = text.startswith("\n")
         return {
             node.line - shift: (f"n:{node.name}", *(f"k:{kernel.id}" for kernel in self._kernels.get(node.name, ())))

@@ -292,10 +292,7 @@ MISSING = "not in the installed version"
 
 
 def landmarks(report: Report | None, picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
-    """Yield places in the source of torch and Triton with their times in a run, and the selected one.
-
-    Without a run, `report` is None.
-    """
+    """Yield places in the source of torch and Triton with a run's times, and the selected one."""
     view = LandmarksView(report)
     yield Title(spans(view.title))
     yield Text(spans(view.note), "quiet")

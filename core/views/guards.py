@@ -121,10 +121,7 @@ class GuardsView:
         return " · ".join(f"**{name}**: {meaning}" for name, meaning in meanings)
 
     def matches(self, family: GuardFamilyShare | None, text: str) -> list[GuardRow]:
-        """Return the guards of a family, or of all families, that mention a text.
-
-        Guards that caused recompiles come first, then guards with the longest check.
-        """
+        """Return the guards of a family, or all, that mention a text; those of recompiles first."""
         rows = [row for row in (family.rows if family else self.rows) if mentions(row.guard, text)]
         return sorted(rows, key=lambda row: (-len(row.recompiles), -(row.guard.check_us or 0.0)))
 

@@ -85,10 +85,7 @@ class BackendChoice:
 
     @staticmethod
     def starts(job: CompileJob) -> dict[str, BackendChoice]:
-        """Return the backends that an editor can start with, by label.
-
-        If the job's backend is custom or built-in, it comes first. Then come all built-in backends.
-        """
+        """Return the backends that an editor can start with, by label: the job's, then the built-in ones."""
         chosen = BackendChoice(job.compile.backend, job.compile.backend_code)
         own = {"this run's": chosen} if chosen.code else {chosen.name: chosen} if chosen._shipped else {}
         return own | {name: BackendChoice(name) for name in SHIPPED_BACKENDS}
@@ -245,17 +242,11 @@ class JobForm:
         return _rows(self, "conditions")
 
     def new_job(self, values: Mapping[str, Any], backend: BackendChoice | None) -> CompileJob:
-        """Return the job of the entered values; raises JobError.
-
-        The model's file decides on the backend if `backend` is None.
-        """
+        """Return the job of the entered values, with the file's backend if None; raises JobError."""
         return self._job(_values(self.call, values) | _backend_values(backend) | _values(self.conditions, values))
 
     def call_line(self, values: Mapping[str, Any], backend: BackendChoice | None) -> str:
-        """Return the `torch.compile` call of the entered values as code.
-
-        If a value is invalid, it is the call of `job`.
-        """
+        """Return the `torch.compile` call of the entered values as code, or the job's if invalid."""
         try:
             job = self._job(_values(self.call, values) | _backend_values(backend))
         except JobError:
@@ -327,10 +318,7 @@ def _values(rows: Rows, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _backend_values(backend: BackendChoice | None) -> dict[str, Any]:
-    """Return the form's values for a backend and its code.
-
-    None means that the model's file selects the backend: no name, and empty code.
-    """
+    """Return the form's values for a backend and its code; None and empty if the file selects it."""
     if backend is None:
         return {"compile.backend_code": ""}
     return {"compile.backend": backend.name, "compile.backend_code": backend.code}

@@ -79,10 +79,7 @@ def memory(
     read: Callable[[Payload], str],
     plans: Sequence[MemoryPlanView] | None = None,
 ) -> Iterator[PageBlock]:
-    """Yield the memory of a run: peaks of both sides, and the plans of a compilation.
-
-    `read` returns a part of the log. Plans are read from it if they are None.
-    """
+    """Yield the memory of a run: peaks of both sides, and the plans, read or given, of a compilation."""
     view = MemoryView(report, read)
     if plans is None:
         plans = MemoryPlanView.of_codes(compilation, read) if compilation is not None else ()

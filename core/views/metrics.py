@@ -103,10 +103,7 @@ class MetricsView:
         ]
 
     def metrics(self, label: str | None) -> list[MetricValue]:
-        """Return the metrics of a record that have a value, by group, without configs.
-
-        `label` selects the record; the first record for an unknown label.
-        """
+        """Return the metrics of a record, by default the first, that have a value, by group."""
         groups: dict[str, list[MetricValue]] = {name: [] for name in GROUPS}
         for name, value in self._values(label).items():
             if value is None or name.endswith("_config"):

@@ -361,10 +361,7 @@ def _step(pending: int, bytes_: int, seconds: float) -> str:
 
 
 def boxes(nodes: Sequence[LazyNode]) -> list[LazyBox]:
-    """Return boxes with each primitive one column after the last primitive that it reads.
-
-    A primitive without recorded reads is connected to the input `x`.
-    """
+    """Return boxes with each primitive one column after the last primitive, or input `x`, that it reads."""
     found, rows = [LazyBox("x", 0, 0, ())], {0: 1}
     for index, node in enumerate(nodes[:MOST_NODES]):
         reads = tuple(read + 1 for read in node.reads if 0 <= read < index) or (0,)

@@ -88,10 +88,7 @@ NAMED_SETTINGS = 3
 
 
 def numerics(report: Report, compilation: Compilation | None, read_nodes: NodeReader) -> Iterator[PageBlock]:
-    """Yield the comparison of a run with float64: results, values bit by bit, and nodes of a compilation.
-
-    `read_nodes` returns the nodes of a graph.
-    """
+    """Yield the comparison with float64: results, values bit by bit, and nodes of a compilation."""
     view = NumericsView(report)
     if view.state != "recorded":
         yield Title(spans(view.title))
@@ -404,10 +401,7 @@ def narrowed_words(names: Sequence[str]) -> str:
 
 
 def graph_sentence(graph: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
-    """Return the first differing node in words, or that no node differs.
-
-    `calls` maps the nodes' names to their targets.
-    """
+    """Return the first differing node in words, or that no node differs."""
     first, compared = first_inaccurate(graph), [node for node in graph.nodes if node.accuracy is not None]
     if not compared:
         return f"No node was compared: {graph.reason or 'the graph has none that computes a tensor'}."
@@ -447,10 +441,7 @@ def left_out_words(graph: GraphNumerics) -> str:
 
 
 def outputs_words(graph: GraphNumerics) -> str:
-    """Return in words whether adding node values to the outputs changed the graph's own outputs.
-
-    Empty if no node values were added.
-    """
+    """Return whether adding node values changed the graph's own outputs, in words; empty without any."""
     if not graph.parts:
         return ""
     parts = fmt.count(graph.parts, "compilation")
@@ -463,10 +454,7 @@ def outputs_words(graph: GraphNumerics) -> str:
 
 
 def bits_words(bits: BitComparison) -> str:
-    """Return the result of a bit comparison in a few sentences.
-
-    They name the first differing value and the reason for the difference.
-    """
+    """Return the result of a bit comparison in sentences, with the first differing value and the reason."""
     against = f"`{options_as_text(bits.changes)}`"
     if bits.problem:
         return f"Not compared bit by bit with {against}: {bits.problem}."

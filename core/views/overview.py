@@ -91,10 +91,7 @@ def overview(view: OverviewView, ending: OutcomeView) -> Iterator[PageBlock]:
 
 
 def run_facts(view: OverviewView, is_done: bool) -> Iterator[PageBlock]:
-    """Yield findings, failures, results, the script, notes, and a line for each page with a result.
-
-    `is_done` is True for a run that ended as it should.
-    """
+    """Yield findings, failures, results, the script, notes, and a line for each page with a result."""
     cards = [Drawn(FINDING, tuple(finding.blocks), (finding, at)) for at, finding in enumerate(view.findings)]
     if not cards and is_done and view.report.error is None:
         yield from paragraph(view.no_findings, "quiet")

@@ -117,10 +117,7 @@ def _node(node: FxNode) -> RunEntry:
 
 
 def _bounded(groups: Iterable[RunEntryGroup], most: int, total: int) -> tuple[RunEntryGroup, ...]:
-    """Return the first groups with at most `most` entries in total.
-
-    The last returned group counts the entries that were left out.
-    """
+    """Return the first groups with at most `most` entries in total; the last one counts the others."""
     first: list[RunEntryGroup] = []
     room = most
     for group in groups:

@@ -76,10 +76,7 @@ NO_JOINT_GRAPH: tuple[PageBlock, ...] = (
 
 
 def passes(chapters: Sequence[PassesView], chosen: PassesView | None = None) -> Iterator[PageBlock]:
-    """Yield the passes over the graphs of a compilation; the title is that of the chosen graph.
-
-    The default is the graph with the most steps.
-    """
+    """Yield the passes over the graphs of a compilation; the default graph is that with the most steps."""
     if not chapters:
         yield from NO_GRAPH
         return

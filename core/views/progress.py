@@ -236,10 +236,7 @@ def answers_words(name: str) -> str:
 
 
 def live_words(words: str) -> str:
-    """Return the current work of a live run as a title with a capital letter.
-
-    Without words, the worker is starting.
-    """
+    """Return the current work of a live run as a title with a capital letter, or that the worker starts."""
     return f"{words[:1].upper()}{words[1:]}…" if words else "Starting the worker…"
 
 
@@ -460,10 +457,7 @@ class ScriptView:
 
     @property
     def counted(self) -> list[tuple[EntryPoint, int]]:
-        """Entry points with their numbers of calls.
-
-        In a damaged log, the two lists may differ in length; the surplus is dropped.
-        """
+        """Entry points with their numbers of calls, as far as a damaged log has both."""
         return list(zip(self.script.entries, self.script.calls, strict=False))
 
     def _name(self, number: int | None) -> str:

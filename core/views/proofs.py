@@ -221,10 +221,7 @@ class AppliedView:
 
 
 def trials_page(trials: claims.RunTrials, source: str) -> Iterator[PageBlock]:
-    """Yield the fixes of a run with what their trials showed, and those applied together.
-
-    Proven fixes are first.
-    """
+    """Yield the fixes of a run with what their trials showed, proven ones first, and those together."""
     for proof in sorted(trials.proofs, key=lambda proof: (not proof.is_proven, proof.outcome == "not tried")):
         yield from paragraph(f"- {prose(proof.words, LONGEST_TEXT)} {tried_words(proof)}")
     if trials.applied is not None:

@@ -80,10 +80,7 @@ RECOMPILE_COLUMNS: tuple[Column[RecompileRow], ...] = (
 def recompiles(
     report: Report, fixes: FixesView, compilation: Compilation | None = None, picks: Picks = NOTHING_PICKED
 ) -> Iterator[PageBlock]:
-    """Yield the recompiles of a run: a tree per function, and the selected recompile in full.
-
-    `compilation` is the compilation that all pages show.
-    """
+    """Yield the recompiles of a run: a tree per function, and the selected recompile in full."""
     view = RecompilesView(report)
     yield Title(spans(view.title), GLOSSARY["recompile"] if view.count else "")
     yield Drawn(ORIGINAL)
@@ -258,10 +255,7 @@ class RecompilesView:
         )
 
     def details(self, node: LineageNode) -> list[PageBlock]:
-        """Return a compilation in full: heading, links, failed guard, expected and new value, and hint.
-
-        The first compilation of a frame, and a recompile without a recorded reason, have only a heading.
-        """
+        """Return a compilation in full: heading, links, and for a recompile guard, values and hint."""
         edge, compile_id = node.edge, node.compilation.id
         if edge is None:
             why = "the first compilation of its frame" if node.depth == 0 else "the reason was not recorded"

@@ -101,10 +101,7 @@ class RunFiles:
         return self.run.log_path() is not None and bool(open_report(self.run).debug_files)
 
     def edited(self, output_code: Payload, name: str) -> str:
-        """Return a backend that runs a debug file, as code to edit; empty if the log lacks the file.
-
-        `name` is the name of the file, and `output_code` is the output code of its graph.
-        """
+        """Return a backend that runs a debug file of an output code, to edit; empty if the log lacks it."""
         folder = debug_folder(self.run)
         graph = next((file.graph for file in folder.report.debug_files if file.text.offset == output_code.offset), -1)
         file = next((file for file in folder.report.debug_files if (file.graph, file.name) == (graph, name)), None)

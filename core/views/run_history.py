@@ -120,10 +120,7 @@ class HistoryView:
 
     @staticmethod
     def of(model: str, metric: str, listed: Sequence[ListedRun], total: int) -> HistoryView:
-        """Return the chart of a model's newest runs; `total` counts all of its runs.
-
-        The largest series are drawn, other series are only counted.
-        """
+        """Return the chart of a model's newest runs with its largest series; `total` counts all runs."""
         chosen = METRICS[metric]
         groups: dict[str, list[HistoryPoint]] = {}
         for each in sorted(listed, key=lambda each: each.status.created_s):
@@ -289,10 +286,7 @@ def retention_view(index: RunIndex) -> RetentionView:
 
 
 def retention_words(index: RunIndex) -> str:
-    """Return the retention of a store in words; empty without rules.
-
-    If a setting is invalid or the store cannot be read, return the error message.
-    """
+    """Return the retention of a store in words, or the error; empty without rules."""
     try:
         return retention_view(index).words
     except CompileboardError as error:

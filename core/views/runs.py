@@ -300,10 +300,7 @@ class RunLists:
         return RunListView(*self._some(query, most), 1, progress, query.problems)
 
     def search(self, text: str, page: int = 1, viewer: Viewer | None = None, within_s: float = QUICK_S) -> RunListView:
-        """Return a page of the runs that a text matches; page 1 if the requested page is empty.
-
-        The index is updated first, for about `within_s` seconds.
-        """
+        """Return a page of the runs that a text matches, or page 1, after updating for `within_s`."""
         progress = self.index.refresh(within_s)
         query = RunQuery.of(text).visible(viewer)
         first = self._some(query, PAGE_RUNS, (page - 1) * PAGE_RUNS)
@@ -396,10 +393,7 @@ class RunLists:
     def of_model(
         self, model: str, most: int, text: str = "", viewer: Viewer | None = None
     ) -> tuple[tuple[ListedRun, ...], int]:
-        """Return a model's newest ended runs that a text matches, and the number of all such runs.
-
-        `model` is the title of the runs.
-        """
+        """Return the newest ended runs of a model's title that a text matches, and the number of all."""
         query = RunQuery.of(text).visible(viewer).also("title = ? AND NOT live", model)
         return self._some(replace(query, order=NEWEST_FIRST), most)
 

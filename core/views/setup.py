@@ -231,10 +231,7 @@ def matching(
 
 
 def option_text(option: ConfigOption) -> str:
-    """Return an option as lines of text.
-
-    The order is name and value, default, deprecation, environment variables, torch's comment.
-    """
+    """Return an option as lines of text."""
     head = option.full_name + (f": alias of {option.alias}" if option.alias else f" = {option.value}")
     facts = [
         f"default {option.default}" if option.changed else "",
@@ -262,10 +259,7 @@ STARTING, COMPILE = "starting", "compile"
 
 
 def doctor(results: tuple[Check, ...], is_starting: bool = False) -> Iterator[PageBlock]:
-    """Yield the checks of a machine: problems, then missing optional things, then the rest.
-
-    `is_starting` is True while torch is starting.
-    """
+    """Yield the checks of a machine: problems, then missing optional things, then the rest."""
     yield Title(spans(summary(results)))
     if is_starting:
         yield Drawn(STARTING)

@@ -159,11 +159,7 @@ class IssueView:
             yield f"Settings: {code(settings)}"
 
     def _versions(self) -> Iterator[str]:
-        """Yield the versions, and the device, CPUs and threads of the run.
-
-        The versions are the output of torch's collect_env if the run's torch is installed here, otherwise those
-        recorded.
-        """
+        """Yield the versions, by torch's collect_env if it is the run's, and the device and CPUs."""
         setting = self.report.setting if self.report else Setting()
         here = is_torch_here(setting.torch)
         collected = self.collect() if here else ""
@@ -177,10 +173,7 @@ class IssueView:
         yield f"{device}, CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
 
     def as_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
-        """Return a ZIP of the report and its files, without secrets.
-
-        The files are the script, the model's file, the job and, if it is not too large, torch's trace.
-        """
+        """Return a ZIP of the report, script, model's file, job and small enough trace, without secrets."""
         buffer = io.BytesIO()
         log = self.run.log_path()
         is_small = log is not None and log.stat().st_size <= MAX_LOG_BYTES
@@ -362,10 +355,7 @@ class BudgetView:
 
     @property
     def annotations(self) -> list[str]:
-        """Workflow commands of GitHub: errors for a failed limit, a warning for an undecided limit.
-
-        A failed limit has an error for each line of code that counts, or one error without a line.
-        """
+        """Workflow commands of GitHub: an error per line of a failed limit, undecided as a warning."""
         return [line for judgement in self.judgements for line in self._annotations(judgement)]
 
     def _annotations(self, judgement: Judgement) -> Iterator[str]:

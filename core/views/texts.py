@@ -52,10 +52,7 @@ NOT_RECORDED = (
 
 
 def torch_logs(report: Report, read: Callable[[Payload], str], picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
-    """Yield the messages of torch's log that match a search, and one in full.
-
-    `read` returns a part of the log.
-    """
+    """Yield the messages of torch's log that match a search, and one in full."""
     whole = LogsView(report, read)
     if not report.logs:
         yield Title(spans(whole.title))

@@ -43,10 +43,7 @@ class Thread:
 
 
 def author_words(by: str, imported: bool = False) -> str:
-    """Return an author as plain text: an e-mail address, `owner`, or `visitor` with a short browser id.
-
-    The author of an imported comment gets the suffix `(imported)`.
-    """
+    """Return an author as plain text: an e-mail, `owner` or `visitor`; `(imported)` if from elsewhere."""
     name = by if "@" in by else f"visitor {by[:VISITOR_CHARS]}" if by else "owner"
     return one_line(name, LONGEST_NAME) + " (imported)" * imported
 
@@ -93,10 +90,7 @@ def earlier_label(hidden: int, most: int) -> str:
 
 
 def no_author_words(why: str, threads: Sequence[Thread]) -> str:
-    """Return the reason why a visitor cannot comment.
-
-    Without threads, the text first says that there is no comment.
-    """
+    """Return the reason why a visitor cannot comment, and that there is no comment, if so."""
     return why if threads else f"No comment here. {why}"
 
 

@@ -422,10 +422,7 @@ def ended_words(report: Report) -> str:
 
 
 def target_lines(report: Report) -> Iterator[str]:
-    """Yield lines about the target: a summary, then the resources of each generated kernel.
-
-    Nothing for a run without a target.
-    """
+    """Yield lines about a run's target, if any: a summary, then each generated kernel's resources."""
     target = target_of(report)
     if target is None:
         return

@@ -51,10 +51,7 @@ HOW_TO_RECORD = (
 
 
 def vllm(report: Report, read: Callable[[Payload], str], picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
-    """Yield vLLM's calls: piecewise compilations with a record of torch each, and the configuration.
-
-    `read` returns a part of the log.
-    """
+    """Yield vLLM's calls: piecewise compilations with a record of torch each, and the configuration."""
     view = VllmView(report)
     yield Title(spans(view.title))
     if not report.vllm:

@@ -195,10 +195,7 @@ def _text(module: torch.fx.GraphModule) -> str:
 
 
 def _outside_torch(stack: str) -> str:
-    """Return the frames of a stack outside torch and Compileboard's worker.
-
-    If there are none, return torch's frames except those of torch.fx.
-    """
+    """Return a stack's frames outside torch and our worker, otherwise outside torch.fx."""
     frames = [f"  {frame}" for frame in FRAME.split(stack) if frame.startswith('File "')]
     traced = [frame for frame in frames if not frame.startswith((f'  File "{TORCH}/fx/', f'  File "{OWN}'))]
     outside = [frame for frame in traced if not frame.startswith(f'  File "{TORCH}/')]

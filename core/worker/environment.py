@@ -41,10 +41,7 @@ def devices() -> list[str]:
 
 
 def has_device(device: str) -> bool:
-    """Return True if a job's device is available here.
-
-    `cuda` and `cuda:0` name the same device, whatever the number of accelerators.
-    """
+    """Return True if a job's device is available here; `cuda` and `cuda:0` are one."""
     names, kind = devices(), device.partition(":")[0]
     return device in names or f"{device}:0" in names or (device == f"{kind}:0" and kind in names)
 

@@ -135,10 +135,7 @@ class ModelCopy:
                 yield CallSpec(_built(spec.args, generator), _built(spec.kwargs, generator))
 
     def _distinct_calls(self) -> list[Any]:
-        """Return the calls that the file lists, if their sizes differ; otherwise an empty list.
-
-        If `calls` is a function, the list is empty: the function is not called, since it may change state.
-        """
+        """Return the calls that the file lists, if their sizes differ; functions are not called."""
         name = self._calls_name()
         listed = getattr(self._module, name) if name else None
         if not isinstance(listed, (list, tuple)) or name is None or name.endswith("inputs"):
@@ -189,10 +186,7 @@ class WideInputs:
         self._last: dict[int, tuple[torch.Tensor, int, torch.Tensor]] = {}
 
     def of(self, call: Any) -> Any:
-        """Return a call's inputs in float64.
-
-        An input of the last call that the file did not change is the same object.
-        """
+        """Return a call's inputs in float64, as the last call's objects if the file left them."""
         inputs = {id(leaf): leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor)}
         last = self._last
         self._last = {key: last[key] for key, leaf in inputs.items() if key in last and last[key][1] == _version(leaf)}
@@ -454,10 +448,7 @@ def node_line(node: Node) -> str:
 
 
 def suggestion(error: BaseException) -> str:
-    """Return a hint about a missing name: the correct torch module; empty if there is none.
-
-    The hint is a question, like Python's own. For MLX, the hint is the command that installs it.
-    """
+    """Return a hint about a missing name: the torch module, or how to install MLX; or empty."""
     if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] == "mlx":
         return NO_MLX
     module, wanted = _missing_name(error)

@@ -67,10 +67,7 @@ def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
 
 
 def unconditional(job: CompileJob) -> CompileJob:
-    """Return the job with torch's default stance, so that every capturable call is captured.
-
-    The compiler stays the same: a backend that the stance forces becomes the job's backend.
-    """
+    """Return the job in torch's default stance with the same backend, so that every call is captured."""
     chosen = job.conditions
     forced = CompileOptions(job.compile.fullgraph, job.compile.dynamic, chosen.force_backend)
     conditions = replace(chosen, stance="default", force_backend="", primed=False)
@@ -78,10 +75,7 @@ def unconditional(job: CompileJob) -> CompileJob:
 
 
 def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNumerics]:
-    """Return the numerics of each graph of the model.
-
-    If the model can't be captured again, return one record that has the reason and no compilation.
-    """
+    """Return the numerics of each graph, or one record with the reason why there are none."""
     if not has_room(job):
         return [GraphNumerics("", reason=NO_ROOM)]
     try:
@@ -316,10 +310,7 @@ def size_of(values: Sequence[Any]) -> int:
 
 @contextmanager
 def quiet_compilation() -> Iterator[None]:
-    """Keep compilations in this context out of the log and of torch's counters.
-
-    Dynamo is reset before and after the context.
-    """
+    """Keep compilations in this context, with Dynamo reset around it, out of log and counters."""
     with unrecorded():
         torch.compiler.reset()
         try:
@@ -390,10 +381,7 @@ def _memory(value: torch.Tensor) -> int | None:
 
 
 def tapped(graph: GraphModule, taps: Collection[str], drawn: Mapping[str, NodeResult]) -> GraphModule:
-    """Return a copy of the graph with the values of `taps` as outputs and random values as inputs.
-
-    The graph's own outputs and inputs come first.
-    """
+    """Return a copy of the graph that also returns `taps`, and takes random values, after its own."""
     made, known, given = Graph(), dict[Node, Any](), list[Node]()
     for node in graph.graph.find_nodes(op="placeholder"):
         known[node] = made.node_copy(node, known.__getitem__)

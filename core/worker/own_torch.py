@@ -164,10 +164,7 @@ class _RegistrationTable(dict[str, Any]):
 
 @contextmanager
 def registering(files: Collection[str]) -> Iterator[None]:
-    """Let each model copy register the backends and ops of its files.
-
-    The registrations of the last loaded copy are used.
-    """
+    """Let each model copy register the backends and ops of its files; the last copy's are used."""
     backends = registry._COMPILER_FNS
     table = _RegistrationTable(backends)
     registry._COMPILER_FNS = table

@@ -144,10 +144,7 @@ class ScriptRecorder:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Record the calls of each callable that torch.compile returns in this context.
-
-        Calls that the script makes after the context are recorded, too.
-        """
+        """Record the calls, also later ones, of each callable that torch.compile returns here."""
         original = OptimizeContext.__call__
         # Compiled autograd calls torch.compile within a compiled call: Dynamo must not trace what we do there.
         recorded = torch._dynamo.disable(self._recorded_at, reason="the recorder of Compileboard")
@@ -248,10 +245,7 @@ class ScriptRecorder:
 
 
 def _callers(frame: FrameType | None) -> tuple[Place, ...]:
-    """Return the line that called torch.compile.
-
-    If a library called it, the user's line that called the library follows. Empty if other code of torch called it.
-    """
+    """Return the line that called torch.compile, and the user's line that called a library's line."""
     while frame is not None and frame.f_code.co_filename in (torch.__file__, torch.nn.modules.module.__file__):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename.startswith(TORCH):
@@ -272,10 +266,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _arguments(frame: FrameType, context: Any) -> dict[str, Any]:
-    """Return the arguments of the call of torch.compile that created a context of Dynamo, by name.
-
-    The context that `torch._dynamo.optimize` returns has only a backend.
-    """
+    """Return the arguments of the torch.compile call, or the backend, of a context of Dynamo."""
     backend = innermost_backend(context.callback)
     backend = getattr(backend, "compiler_name", backend)
     if frame.f_code is not inspect.unwrap(torch.compile).__code__:

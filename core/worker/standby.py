@@ -51,10 +51,7 @@ class StandBy(Generic[Task, Result]):
         os.close(answer)
 
     def results(self, most_s: float = math.inf, task_s: float = math.inf) -> Iterator[Result]:
-        """Yield the record of each task as soon as it is available; errors are part of a record.
-
-        All tasks together take at most `most_s` seconds, and a single task at most `task_s`.
-        """
+        """Yield each task's record at its end; all take at most `most_s` seconds, each at most `task_s`."""
         lines = self._lines(f"{time.monotonic() + most_s} {task_s}")
         for task in self._tasks:
             yield self._read(next(lines, b"")) or self._failed(task, ENDED)

@@ -118,10 +118,7 @@ def gpu_target(backend: str, arch: int | str, warp_size: int) -> Any:
 
 
 def install_driver(driver: TargetDriver) -> None:
-    """Install a driver in Triton for the whole process.
-
-    Generated kernels would select the GPU's driver at import, so `set_driver_to_gpu` is disabled.
-    """
+    """Install a driver in Triton for the process; generated kernels can no longer select the GPU's."""
     from torch._inductor.runtime import triton_helpers
     from triton.runtime.driver import driver as drivers
 

@@ -87,10 +87,7 @@ def rebuild_broken_objects() -> None:
 
 
 def is_broken(path: Path) -> bool:
-    """Return True for an empty .so or .o file, only zeros, or an ELF file without all its sections.
-
-    Also True for a precompiled header whose build directory is still there: torch removes it after the build.
-    """
+    """Return True for an incomplete .so or .o file, and for a header whose build did not end."""
     status = regular(path)
     if status is not None and path.suffix == HEADER:
         return path.with_name(f"{path.stem}{BUILD}").exists()

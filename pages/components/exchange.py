@@ -39,10 +39,7 @@ def component(folder: Path) -> Callable[..., Any]:
 
 
 def message(data: Any) -> list[Any]:
-    """Return a component's data for Streamlit, in a list, which `component_script` unwraps.
-
-    Streamlit imports pandas to look for data frames in a dictionary's values, but not in a list.
-    """
+    """Return a component's data in a list, where Streamlit looks for no data frames."""
     return [msgspec.to_builtins(data)]
 
 
@@ -60,10 +57,7 @@ async def _module(request: Request) -> Response:
 
 
 def first_wish(key: str, wish: Wish) -> Wish:
-    """Return the first value that a caller passed for this key: later, the browser owns it.
-
-    Streamlit forgets the value when the view disappears.
-    """
+    """Return the first value that a caller passed for this key; later, the browser owns it."""
     memory = f"{key}-initial"
     if key not in st.session_state or memory not in st.session_state:
         st.session_state[memory] = wish

@@ -85,10 +85,7 @@ LARGE = ("PlotlyChart", "StreamlitSyntaxHighlighter")
 
 
 def links() -> str:
-    """Return a `Link` header that preloads Streamlit's large scripts.
-
-    Addresses are relative to the page, since a proxy may add a path prefix.
-    """
+    """Return a `Link` header that preloads Streamlit's large scripts, relative to the page."""
     found = sorted(path.name for name in LARGE for path in SCRIPTS.glob(f"{name}.*.js"))
     return ", ".join(f"<static/js/{name}>; rel=modulepreload; fetchpriority=low" for name in found)
 

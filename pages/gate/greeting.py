@@ -182,10 +182,7 @@ def printable(text: str) -> str:
 
 
 def print_once() -> None:
-    """Filter the messages of the server's libraries.
-
-    Call it once, when the server runs: their loggers exist only then.
-    """
+    """Filter the messages of the server's libraries, whose loggers exist once the server runs."""
     only_once = Once()
     # Libraries create their loggers when they first log something.
     for name in {*SERVERS, *logging.root.manager.loggerDict}:

@@ -11,10 +11,7 @@ LIMIT_S = 4.0
 
 
 def healthy(port: int, base: str = "") -> bool:
-    """Return True if the server's health route answers on loopback, which the gate always allows.
-
-    A proxy in the environment is not used.
-    """
+    """Return True if the server's health route answers on loopback, without a proxy."""
     path = "/".join(["", *filter(None, [base.strip("/")]), "_stcore", "health"])
     connection = HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
     try:

@@ -157,10 +157,7 @@ class Gate:
         return wanted if is_first and OWN_PATH.fullmatch(wanted) else ""
 
     def _is_new(self, request: VisitorRequest) -> bool:
-        """Return True if the visitor is a guest without a name.
-
-        False where people sign in, since their address is their name.
-        """
+        """Return True if the visitor is a guest without a name, where people do not sign in."""
         return (
             not self.people
             and request.method == "GET"
@@ -318,10 +315,7 @@ async def _answer(status: int, headers: Headers, body: bytes, send: Send) -> Non
 
 
 def heeded(receive: Receive, most_bytes: int = MOST_BYTES) -> Receive:
-    """Return a WebSocket's receive function that drops messages that no page sends.
-
-    It also drops messages that are too large.
-    """
+    """Return a WebSocket's receive function that drops messages too large or sent by no page."""
 
     async def listen() -> Message:
         while True:
@@ -387,10 +381,7 @@ class Socket:
 
     @property
     def is_open(self) -> bool:
-        """True if a process has the socket open.
-
-        The kernel reports root as the owner of a socket without a process.
-        """
+        """True if a process has the socket open; the kernel calls root the owner of any other."""
         return self.state == ESTABLISHED and self.inode != 0
 
 

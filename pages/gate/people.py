@@ -90,17 +90,11 @@ class People:
         return self._current().kind(person) if person else Visitor.STRANGER
 
     def rate(self, by: str, rate: Rate) -> Rate:
-        """Return the limits of a visitor's runs per hour: number and execution time.
-
-        For a visitor without an address, this is `rate`, the server's limits.
-        """
+        """Return the limits of a visitor's runs per hour, by default `rate`, the server's."""
         return self._current().rate(by, rate) if is_address(by) else rate
 
     def person(self, cookies: Mapping[str, str]) -> str:
-        """Return the address of the person who has signed in with these cookies; empty if nobody has.
-
-        Raises no error, whatever the cookies are.
-        """
+        """Return the address of the person who has signed in with any such cookies; empty if nobody has."""
         claims = self._claims(cookies)
         return self.address(claims) if claims else ""
 
@@ -178,10 +172,7 @@ def hide_secrets() -> None:
 
 @cache
 def the_people() -> People | None:
-    """Return the people of this server; None if the owner names no file of roles.
-
-    Raises CompileboardError if the file or the sign-in's settings are invalid.
-    """
+    """Return the people of this server, None without a file of roles; raises CompileboardError."""
     named = os.environ.get(VARIABLE, "")
     if not named:
         return None

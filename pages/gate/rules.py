@@ -57,10 +57,7 @@ def code_allowed() -> bool:
 
 
 def known_as(name: str) -> str:
-    """Return a guest's name for the store: a digest, which does not reveal the cookie.
-
-    Guests without a cookie share one name.
-    """
+    """Return a guest's name for the store: a digest, which does not reveal the cookie."""
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] if name else NAMELESS
 
 
@@ -177,10 +174,7 @@ class Rules:
         return Visitor.ONLOOKER if self.private else Visitor.GUEST
 
     def mark(self, request: VisitorRequest) -> str:
-        """Return the visitor as text for the pages: the kind, and the name of a person or a guest.
-
-        The owner by user id or secret has no name, even if they have signed in.
-        """
+        """Return the visitor as text for the pages: the kind, and a person's or guest's name."""
         if self._is_owner(request):
             return Visitor.OWNER.value
         kind = self.visitor(request)
@@ -239,10 +233,7 @@ def name_of(host: str) -> str | None:
 
 
 def is_ours(name: str, allowed: Iterable[str]) -> bool:
-    """Return True if the host is allowed; loopback always is.
-
-    `*.example.org` allows all subdomains, `*` all hosts.
-    """
+    """Return True if the host is allowed, as by `*.example.org` or `*`; loopback always is."""
     for pattern in (item.strip().lower().removesuffix(".") for item in allowed):
         if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
             return True
@@ -255,8 +246,5 @@ def same_origin(origin: str, scheme: str, host: str) -> bool:
 
 
 def is_private(address: str | None, allowed: Iterable[str]) -> bool:
-    """Return True if the listening address and all allowed hosts are loopback.
-
-    The server then serves only its own machine.
-    """
+    """Return True if the listening address and all allowed hosts are loopback."""
     return address in LOOPBACK and all(name in LOOPBACK for name in allowed)

@@ -65,10 +65,7 @@ else:
 
 
 def plotly_layout(theme: Theme) -> dict[str, Any]:
-    """Return a chart's style, for figure.update_layout(**plotly_layout(theme)).
-
-    The figure's own settings win.
-    """
+    """Return a chart's style, for figure.update_layout(**plotly_layout(theme))."""
     return {"template": _template(theme)}
 
 

@@ -58,10 +58,7 @@ def user_code(
     breaks: Iterable[GraphBreak] = (),
     error: RunError | None = None,
 ) -> CodePicture | None:
-    """Return a file with kernel colours, graph breaks, the error, and links to the graph.
-
-    By default it is the user's own file. None if the log does not contain the file.
-    """
+    """Return a file, by default the user's, with kernel colours, breaks, error and links; or None."""
     source = SourceView(view.report, view.text)
     path = path or source.path
     text = source.text(path)

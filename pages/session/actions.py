@@ -186,10 +186,7 @@ def delete_sweep(sweep_id: str, with_runs: bool = False) -> None:
 
 
 def _require_own_sweep(sweep_id: str) -> None:
-    """Raise CompileboardError unless the visitor owns the sweep.
-
-    Only the server's owner may change a damaged sweep.
-    """
+    """Raise CompileboardError unless the visitor owns the sweep, or the server if it is damaged."""
     visitor, store = who(), server.sweeps().store
     visitor.require_change()
     if sweep_id in store.damaged() and visitor.kind is Visitor.OWNER:
@@ -249,10 +246,7 @@ def _change(run: Run, change: Callable[[Store], None]) -> None:
 
 @logged
 def comment(run: Run, what: str, change: Callable[[comments.Author], object]) -> None:
-    """Change the comments and pins of a run that the visitor may open.
-
-    `what` names the change in the audit log. Raises CompileboardError.
-    """
+    """Change a run's comments and pins, with `what` in the audit log; raises CompileboardError."""
     server.open_run(run.id)
     change(who().author())
     server.runner().index.update([run.path.name])
@@ -292,10 +286,7 @@ def delete(*runs: Run) -> int:
 
 @logged
 def forget(tool: KernelTool) -> None:
-    """Delete the result of a tool, so that it can be requested again.
-
-    The visitor must own the result or its run. Raises CompileboardError.
-    """
+    """Delete a tool's result, which the visitor must own, or its run; raises CompileboardError."""
     visitor, directory = who(), tool.directory
     visitor.require_own(directory if visitor.owns(maker_of(directory)) else tool.run)
     tool.forget()

@@ -45,10 +45,7 @@ def report_download(run: Run, key: str | None = None) -> None:
 
 
 def html_download(run: Run) -> None:
-    """Draw the downloads of a run as one HTML file, and of its debug files if the log has any.
-
-    The visitor chooses the kinds of text to scrub. Draw nothing without a log.
-    """
+    """Draw the downloads of a run as one HTML file, and of its debug files, with kinds to scrub."""
     if run.log_path() is None:
         return
     with st.popover("Export", icon=":material/ios_share:", help="The run as one file that opens without a server"):
@@ -174,10 +171,7 @@ def downloads() -> DeltaGenerator:
 
 
 def json_twin(name: str, value: Any, *, key: str) -> None:
-    """Draw a button that downloads the page's content as JSON.
-
-    `value` may be a function, which is called on the click.
-    """
+    """Draw a button that downloads the page's content, or a function's result, as JSON."""
     download(
         "JSON",
         lambda: as_json(value() if callable(value) else value),
@@ -208,8 +202,5 @@ def table_as_csv(table: Table[Any]) -> str:
 
 
 def text_twin(name: str, text: str | Callable[[], str], *, key: str) -> None:
-    """Draw a button that downloads the page's content as text.
-
-    `text` may be a function, which is called on the click.
-    """
+    """Draw a button that downloads the page's content, or a function's result, as text."""
     download("Text", text, f"{name}.txt", "text/plain", key=f"text-{key}")

@@ -43,10 +43,7 @@ def read_choice(views: dict[str, ExerciseView]) -> None:
 
 
 def shown_attempt(view: ExerciseView) -> ShownRun | None:
-    """Return the shown run if it is an attempt at the exercise, otherwise the newest attempt.
-
-    None if there is no attempt.
-    """
+    """Return the shown run if it is an attempt at the exercise, otherwise the newest; or None."""
     shown = shown_run()
     if shown is not None and view.is_tried_by(shown.job):
         return shown

@@ -43,10 +43,7 @@ class Header:
 
 
 def header(page: str) -> Header:
-    """Draw the header: pickers of run and compilation, chips, account, and row of panes.
-
-    `page` is the name of the page below the header.
-    """
+    """Draw the header of a page: pickers of run and compilation, chips, account, and row of panes."""
     listed_runs = named_runs()
     named = {listed.id: listed.run for listed in listed_runs}
     runs = {listed.id: listed.label for listed in listed_runs}

@@ -82,10 +82,7 @@ class PreviewRequest:
         return f"{self.origin}{self.base}/{IMAGES}/{quote(self.run_id, safe='@')}.png{query}"
 
     def tags(self, card: views.CardView | None) -> str:
-        """Return the HTML tags of a preview.
-
-        `card` is None for a run that the visitor may not see or that does not exist: the tags are the same for both.
-        """
+        """Return the HTML tags of a preview; they do not tell a hidden run from a missing one."""
         values = {"og:site_name": "Compileboard", "og:type": "website", "og:title": card.title if card else NOTHING}
         if card is not None:
             values |= {"og:description": card.sentence, "og:image": self.image}
@@ -165,10 +162,7 @@ def _made(run_id: str, changed_ns: tuple[int, ...], name: str, _run: Run) -> vie
 
 
 def preview_routes(base: str = "") -> list[Route]:
-    """Return the route of the pictures below `base`, the server's own path.
-
-    A visitor gets the picture of a run if they may open the run, or if the link has the run's token.
-    """
+    """Return the route of pictures below `base` for whoever may open the run or has its token."""
     start = _start(base)
 
     async def picture(request: Request) -> Response:

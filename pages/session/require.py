@@ -114,10 +114,7 @@ def still_to_come(shown: ShownRun) -> str:
 
 
 def require_view(what: str) -> View | None:
-    """Return the shown compilation; None if the run compiled nothing.
-
-    Stop the page if the run has no report.
-    """
+    """Return the shown compilation, or None; stop the page if the run has no report."""
     view = require_report(what)
     compilation = shown_compilation(view.report)
     return view.of(compilation) if compilation is not None else None
@@ -141,10 +138,7 @@ def _without_report(shown: ShownRun, what: str) -> None:
 
 
 def wait_for_files(run: Run, fetch: progress.Fetch) -> None:
-    """Show that the files of a run come back from the archive, or why they can't.
-
-    Also show the run's stored summary.
-    """
+    """Show a run's summary, and that its files come back from the archive, or why not."""
     page_title("This run is in the archive")
     if kept := fetch.stored_words:
         st.write(plain(kept, LONGEST_TEXT))

@@ -83,10 +83,7 @@ def last_took_s(job: CompileJob) -> float | None:
 
 
 def named_runs() -> list[views.ListedRun]:
-    """Return the newest listed runs for a menu of names, with states that may be some seconds old.
-
-    The shown run is included, no matter how old it is, if this visitor may open it.
-    """
+    """Return the newest listed runs for a menu of names, and the shown one; states may be old."""
     lists, store = run_lists(), server.runner().store
     moment = store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S), lists.index.updates
     known = _visible(_known(moment=moment, whose=_viewer()))
@@ -101,10 +98,7 @@ def named_runs() -> list[views.ListedRun]:
 
 @st.cache_resource(max_entries=20, show_spinner=False)
 def _known(moment: tuple[int, int, int], whose: views.Viewer | None) -> tuple[views.ListedRun, ...]:
-    """Return the newest runs for visitors with the same rights, cached for all sessions.
-
-    `moment` changes every `KNOWN_S` seconds, and when the store changes.
-    """
+    """Return the newest runs for visitors with the same rights, cached until `moment` changes."""
     return _run_lists().newest(MOST_NAMED, whose)
 
 
@@ -114,10 +108,7 @@ def runs_of(titles: Iterable[str]) -> tuple[views.ListedRun, ...]:
 
 
 def last_runs(titles: Iterable[str]) -> dict[str, views.ListedRun]:
-    """Return title → newest finished run, sweep cells excluded.
-
-    A run has its summary if the summary is read quickly.
-    """
+    """Return title → newest finished run, sweep cells excluded, with a summary read quickly."""
     newest_done = run_lists().last_done(titles, _viewer())
     newest = {title: listed for title, listed in newest_done.items() if _visible([listed])}
     complete, _ = summarised(tuple(newest.values()))
@@ -136,10 +127,7 @@ def newest_of(fingerprint: str) -> views.ListedRun | None:
 
 
 def runs_like(run: Run, title: str, job: CompileJob | None) -> tuple[Comparable, ...]:
-    """Return the ended runs of the same model that are listed for this visitor.
-
-    Runs related to this run by a fix come first; the others follow, newest first.
-    """
+    """Return the ended runs of the same model listed for this visitor, those of its fixes first."""
     visitor = who()
     candidates = run_lists().comparable(run, title, job, _viewer())
     return tuple(each for each in candidates if visitor.sees(each.run, each.status.by))
@@ -211,10 +199,7 @@ def shown_sweep() -> str | None:
 
 
 def open_sweep(sweep_id: str) -> ShownSweep | None:
-    """Return the current sweep by its id.
-
-    None if there is no such sweep, it cannot be read, or this visitor may not open it.
-    """
+    """Return the current sweep by its id; None if this visitor can open no such sweep."""
     runner = server.sweeps()
     try:
         changed_ns = runner.store.changed_ns(sweep_id)
@@ -239,10 +224,7 @@ def open_search(job: CompileJob | None) -> ShownSweep | None:
 
 
 def is_as_shown(shown: ShownSweep) -> bool:
-    """Return True if a sweep has not changed since it was drawn, except for the elapsed time.
-
-    Does not read its rows: reading 200 of them would disturb the running measurement.
-    """
+    """Return True if a sweep's files have not changed since it was drawn; reads no rows."""
     runner = server.sweeps()
     try:
         changed = runner.store.changed_ns(shown.view.sweep.id) != shown.changed_ns

@@ -30,10 +30,7 @@ def runner() -> Runner:
 
 
 def open_run(run_id: str) -> Run:
-    """Return a stored run that this visitor may open.
-
-    For any other run, raises the same StoreError as for a run that does not exist.
-    """
+    """Return a stored run that this visitor may open, otherwise StoreError as for a missing one."""
     store = runner().store
     run = store.open(run_id)
     if not who().may_open(run, maker_of(run)):
@@ -70,10 +67,7 @@ def sweeps() -> SweepRunner:
 
 @st.cache_resource(show_spinner=False)
 def the_sweeps() -> SweepRunner:
-    """Return the server's sweep runner, for threads that belong to no visitor.
-
-    The first call resumes the sweeps of the previous server.
-    """
+    """Return the server's sweep runner, for threads of no visitor; it resumes earlier sweeps."""
     found = SweepRunner(the_runner(), trusted=code_allowed)
     found.resume_interrupted()
     return found
@@ -87,10 +81,7 @@ def take_up_sweeps() -> None:
 
 @contextmanager
 def announced(url: str) -> Iterator[None]:
-    """Publish the server's address in its store until the context ends, for links by other processes.
-
-    Meanwhile, apply the store's rules of retention.
-    """
+    """Publish the server's address in its store, and apply the store's retention, in this context."""
     ended = threading.Event()
     with ExitStack() as stack:
         stack.callback(ended.set)
@@ -116,10 +107,7 @@ def _environment() -> Future[Environment]:
 
 
 def environment() -> Environment | None:
-    """Return versions, devices and backends of torch here, or on the nodes that are ready now.
-
-    None while torch is starting. The field `problem` is set if torch cannot start.
-    """
+    """Return versions, devices and backends of torch here, or on the nodes; None before it started."""
     future = _environment()
     if not future.done():
         return None

@@ -83,10 +83,7 @@ class ShownRun:
 
     @property
     def stands(self) -> bool:
-        """True if the verdict is final: the run has ended, or everything is compiled and compared.
-
-        Measured numbers may still be missing.
-        """
+        """True if the run has ended, or its verdict is final: everything is compiled and compared."""
         return not self.going or (self.report is not None and is_compiled(self.report.steps))
 
     @property
@@ -107,10 +104,7 @@ class ShownRun:
 
 
 def shown_run() -> ShownRun | None:
-    """Return the run in the URL; None if there is none.
-
-    If the run has ended since the header was drawn, rerun the page, so that the header shows the end.
-    """
+    """Return the run in the URL, or None; rerun the page if the run ended below an older header."""
     run_id = st.session_state.get(url.RUN) or st.query_params.get(url.RUN)
     shown = open_shown(str(run_id)) if run_id else None
     if shown is not None and not shown.going and state_of(GOING) == shown.run.id:

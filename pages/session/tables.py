@@ -80,10 +80,7 @@ TONES: Mapping[str, Callable[..., object]] = {
 
 
 def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS, title: DeltaGenerator | None = None) -> None:
-    """Draw a page's blocks in order; `parts` draws each part that the page draws by hand, by its name.
-
-    `title` is the place of the page's title, by default here.
-    """
+    """Draw a page's blocks in order, by default with its title; `parts` draw those by hand."""
     for block in page:
         match block:
             case blocks.Title():
@@ -333,10 +330,7 @@ def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
 
 
 def _texts(styler: Styler) -> pa.Table:
-    """Return a table with the text of each cell.
-
-    It has the metadata that pandas writes for a frame with a default index.
-    """
+    """Return a table with the text of each cell, and pandas' metadata of a default index."""
     import pyarrow as pa
 
     frame, forms = styler.data, styler._display_funcs
@@ -370,10 +364,7 @@ def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None
 def opened_or_ticked(
     table: Any, rows: Sequence[Row], key: str, button: str, column_config: Mapping[str, Any] | None = None, **look: Any
 ) -> tuple[Row | None, list[Row]]:
-    """Draw a table with one row for each of `rows`, and a column `button` that opens a row.
-
-    Return the newly opened row (or None), and the ticked rows. Moving through the table by keys opens no row.
-    """
+    """Draw a table with a column `button`; return the newly opened row, by click, and the ticked rows."""
     open_key = f"{key}-open"
 
     def opened() -> None:
@@ -392,10 +383,7 @@ def opened_or_ticked(
 
 
 def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
-    """Draw a table like `picked`, but return a row only right after its click, otherwise None.
-
-    An older selection, which the table reports in every run, is ignored.
-    """
+    """Draw a table like `picked`, but return a row only right after its click, otherwise None."""
     chosen = picked(table, range(len(rows)), key, **look)
     place = _new(key, [] if chosen is None else [chosen])
     return None if place is None else rows[place]

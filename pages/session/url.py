@@ -165,10 +165,7 @@ def pick(item_id: str | None) -> None:
 
 
 def link(**more: str) -> dict[str, str]:
-    """Return the query parameters of a link to another page of the shown run, with `more` parameters.
-
-    The selected op stays selected, unless the link selects another one.
-    """
+    """Return the query parameters of a link to another page of the shown run and, if none in `more`, op."""
     if more.get(SELECT) and more[SELECT] == state_of(PART):
         del more[SELECT]
     kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION, SELECT, OF) if name in st.query_params}
@@ -278,10 +275,7 @@ def press(key: str, clicked: Any = True) -> None:
 
 
 def taken(key: str) -> Any:
-    """Return the stored click on a button or view, once; None without a click.
-
-    A click does not count if another page or run is shown by then.
-    """
+    """Return the stored click on a button or view, once, unless another page or run is shown; or None."""
     if state_of(PRESS) is None or state_of(PRESS)[:-1] != (*_place(), key):
         return None
     *_, clicked = state_of(PRESS)

@@ -56,10 +56,7 @@ def dump(file: ProgramFile, part: str, first: int, most: int = MOST_ROWS) -> tup
 
 
 def _words(file: ProgramFile, part: str, data: bytes, start: int) -> Mapping[int, str]:
-    """Return the text of the records that begin in each row, by the row's offset in the part.
-
-    Empty if the data is invalid.
-    """
+    """Return the text of the valid records that begin in each row, by the row's offset in the part."""
     try:
         if part == HEAD:
             return dict(_header(data, start))

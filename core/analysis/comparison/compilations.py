@@ -94,10 +94,7 @@ def kernel_comparison(left: RunSide, left_id: str, right: RunSide, right_id: str
 
 
 def graph_pairs(left: Compilation, right: Compilation) -> tuple[MatchedPair[FxGraph], ...]:
-    """Return the graphs of two compilations, matched by stage and direction.
-
-    If a compilation was restarted, only the last attempt counts.
-    """
+    """Return the graphs of two compilations' last attempts, matched by stage and direction."""
     return matched(left.last_graphs, right.last_graphs, lambda graph: (graph.stage, graph.direction))
 
 
@@ -265,10 +262,7 @@ def _links(
     left_calls: Sequence[Sequence[Hashable]],
     right_calls: Sequence[Sequence[Hashable]],
 ) -> dict[tuple[int, int], int]:
-    """Return (left graph, right graph) → number of equal calls, if they are a large part.
-
-    Equal calls are matched in order.
-    """
+    """Return (left graph, right graph) → number of calls equal in order, if they are a large part."""
     waiting: dict[Hashable, deque[int]] = defaultdict(deque)
     for j, calls in enumerate(right_calls):
         for call in calls:

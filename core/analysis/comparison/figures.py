@@ -250,10 +250,7 @@ class TimeComparison:
 
 
 def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeComparison | None:
-    """Compare the times of two measured runs; None if one was not measured.
-
-    `same_eager` is True if both runs do the same eager work.
-    """
+    """Compare the times of two measured runs, with the `same_eager` work or not; None if not measured."""
     if left.timing is None or right.timing is None:
         return None
     left_timing, right_timing = _on_same_clock(left.timing, right.timing)
@@ -310,10 +307,7 @@ def _rank(n: int, m: int) -> int:
 
 
 def _order_counts(n: int, m: int) -> list[int]:
-    """Return the number of orders of n and m samples with Mann-Whitney statistic 0, 1, 2 ….
-
-    These are the coefficients of the Gaussian binomial coefficient.
-    """
+    """Return the orders of n and m samples by Mann-Whitney statistic: Gaussian binomial coefficients."""
     orders = [1] + [0] * (n * m)
     for k in range(1, n + 1):
         for at in range(n * m, m + k - 1, -1):

@@ -154,10 +154,7 @@ def _edges(
 
 
 def aligned(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
-    """Return left name → right name for the nodes that match in the order of both graphs.
-
-    Numbered inputs are matched by the nodes that read them.
-    """
+    """Return left name → right name of nodes that match in both orders, inputs by their readers."""
     left_nodes, right_nodes = ([node for node in side if not _numbered(node)] for side in (left, right))
     matches = _matches_in_order(left_nodes, right_nodes)
     inputs = [{node.name: node for node in side if _numbered(node)} for side in (left, right)]
@@ -281,10 +278,7 @@ def _gaps(pairs: Pairs, left_most: int, right_most: int) -> Iterator[Part]:
 
 
 def _by_name(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Iterator[tuple[int, int]]:
-    """Yield index pairs of nodes with equal names and keys, in order.
-
-    Within one op, torch numbers names in graph order.
-    """
+    """Yield index pairs of nodes with equal names and keys, in torch's order of names within an op."""
     low, high, right_low, right_high = part
     places = {node.name: right_low + index for index, node in enumerate(right[right_low:right_high])}
     last = -1
@@ -319,10 +313,7 @@ def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[in
 
 
 def _down(reached: dict[int, int], diagonal: int, steps: int) -> bool:
-    """Return True if the step onto a diagonal takes an element of the right sequence.
-
-    The step then comes from the diagonal above.
-    """
+    """Return True if the step onto a diagonal takes an element of the right sequence, from above."""
     return diagonal == -steps or (diagonal != steps and reached[diagonal - 1] < reached[diagonal + 1])
 
 

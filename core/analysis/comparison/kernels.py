@@ -179,10 +179,7 @@ def _differ(left: object, right: object) -> bool:
 
 
 def same_source(left: str, left_name: str, right: str, right_name: str) -> bool:
-    """Return True if two kernels have equal sources, ignoring the kernels' names.
-
-    In Triton, hints and device properties are ignored, too.
-    """
+    """Return True if two kernels have equal sources apart from names and, in Triton, hints."""
     return kernel_body(left, left_name) == kernel_body(right, right_name)
 
 
@@ -322,10 +319,7 @@ def _first_line(kernel: Kernel) -> int:
 
 
 def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]:
-    """Return left index → right index of kernels that share FX nodes.
-
-    Pairs that share the largest part of their nodes are matched first.
-    """
+    """Return left index → right index of kernels that share FX nodes, the largest shares first."""
     holders: dict[str, list[int]] = defaultdict(list)
     for j, kernel in enumerate(right):
         for name in _computing_nodes(kernel):
@@ -366,10 +360,7 @@ def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], matches: dict[int
 
 
 def _unpaired(kernels: Sequence[Kernel], done: Collection[int]) -> Iterator[tuple[int, int, tuple[object, ...]]]:
-    """Yield each unmatched kernel: index, index of the last matched kernel before it, kind of work.
-
-    The index of the last matched kernel is -1 if there is none.
-    """
+    """Yield each unmatched kernel: index, that of the last matched one before it or -1, kind of work."""
     last = -1
     for index, kernel in enumerate(kernels):
         if index in done:

@@ -149,10 +149,7 @@ def _guard_key(guard: Guard) -> Hashable:
 
 
 def breaks(left: Report, right: Report) -> tuple[MatchedPair[GraphBreak], ...]:
-    """Match the graph breaks of two runs by reason, code, file and line, then without the line.
-
-    If the code is not recorded, the line always counts.
-    """
+    """Match graph breaks by reason, code, file and line, then without the line if code is known."""
     return matched(
         left.graph_breaks,
         right.graph_breaks,
@@ -200,10 +197,7 @@ class SourceDifference:
 
 
 def source_differences(left: RunSide, right: RunSide) -> tuple[SourceDifference, ...] | None:
-    """Return the files that differ; None if a log does not contain the code.
-
-    Compares the compiled file, whatever its name, and the other files that both logs contain.
-    """
+    """Return the compiled file and others in both logs that differ; None if one lacks the code."""
     left_texts, right_texts = _texts(left), _texts(right)
     if not left_texts or not right_texts:
         return None
@@ -244,10 +238,7 @@ class OptionDifference:
 
 
 def option_differences(left: Setting, right: Setting) -> tuple[OptionDifference, ...]:
-    """Return the options and devices that differ.
-
-    If a run is an imported log, only values that both runs have are compared.
-    """
+    """Return the options and devices that differ; for an imported log, among those both have."""
     left_options, right_options = _options(left), _options(right)
     names = dict.fromkeys((*left_options, *right_options))
     differences = (OptionDifference(name, left_options.get(name, ""), right_options.get(name, "")) for name in names)

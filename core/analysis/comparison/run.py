@@ -98,10 +98,7 @@ def same_eager(
     options: tuple[OptionDifference, ...],
     sources: tuple[SourceDifference, ...] | None,
 ) -> bool:
-    """Return True if eager does the same work in both runs: same code, inputs and machine.
-
-    False if a job or the code is not recorded.
-    """
+    """Return True if eager is known to do the same work in both runs: same code, inputs and machine."""
     comparable = left.setting.job is not None and right.setting.job is not None and sources is not None
     differing = {
         difference.name for difference in options if not difference.name.startswith(("options.", "dynamo.", "rival."))

@@ -67,10 +67,7 @@ def flattened(entries: Sequence[Entry], depth: int = 0) -> Iterator[tuple[int, E
 
 
 def alike(entries: Sequence[Entry]) -> dict[str, int]:
-    """Return first id → number of entries with equal name, kind, status, ops and children.
-
-    A large model has one frame per instance of a function.
-    """
+    """Return first id → number of entries with equal name, kind, status, ops and children."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for entry in entries:
         below = tuple((depth, nested.brief, nested.status, nested.ops) for depth, nested in flattened(entry.below))
@@ -285,10 +282,7 @@ def _argument_value(rest: str) -> str:
 
 
 def resume_compilations(report: Report, compilation: Compilation) -> dict[str, tuple[Compilation, ...]]:
-    """Return function name → its compilations, for the functions in the compilation's file.
-
-    Resume functions also occur under their names in the modified code.
-    """
+    """Return function name → its compilations, for functions in the compilation's file."""
     bytecode = compilation.bytecode or Bytecode()
     by_name: dict[str, list[Compilation]] = {}
     for candidate in report.compilations:

@@ -75,10 +75,7 @@ def failures(report: Report) -> tuple[Failure, ...]:
 
 
 def _failure(compilation: Compilation, broken: bool, at: Frame | None) -> Failure:
-    """Return the failure of a compilation, at a line of the user's code if one is known.
-
-    With `fullgraph`, torch raises an error and logs no graph break.
-    """
+    """Return the failure of a compilation, at a line of the user's code if one is known."""
     limit = LIMIT.search(compilation.error)
     gave_up = compilation.error_type in GIVES_UP and bool(broken or limit)
     kind: FailureKind = "failed" if not gave_up else "over the limit" if limit else "given up"
@@ -245,18 +242,12 @@ def resumed(name: str) -> tuple[str, int | None]:
 
 
 def is_wrapper(compilation: Compilation) -> bool:
-    """Return True if the frame is torch's wrapper around a callable.
-
-    Dynamo does not compile the callable separately.
-    """
+    """Return True if the frame is torch's wrapper around a callable, which is not compiled separately."""
     return compilation.frame.file.endswith(WRAPPERS)
 
 
 def is_called_inside(compilation: Compilation) -> bool:
-    """Return True if the model's code calls the frame, or if the frame is a resume function.
-
-    The frame's inputs are then not the inputs of a call.
-    """
+    """Return True for a resume function, or if the model calls the frame with inputs of its own."""
     if resumed(compilation.frame.name)[1] is not None:
         return True
     above = compilation.stack[:-1]
@@ -273,10 +264,7 @@ class Functions:
             self._by_name.setdefault((function.name, function.file), []).append(function)
 
     def at(self, frame: Frame) -> Function | None:
-        """Return the function of a stack frame or resume function; None if unknown.
-
-        It is the last function of this name that begins at or above the frame's line.
-        """
+        """Return the last function of a frame's name that begins at or above its line; None if unknown."""
         name, _ = resumed(frame.name)
         of_it = self._by_name.get((name, frame.file), [])
         index = bisect_right(of_it, frame.line, key=lambda function: function.line)
@@ -350,10 +338,7 @@ def _function_name(function: Function, owner: str, qualified: str, forward: bool
 
 
 def _class_of_self(compilation: Compilation) -> str:
-    """Return the class of `self`, or of the object that `self` wraps.
-
-    The class is read from a guard, or from an op's module.
-    """
+    """Return the class of `self`, or of what it wraps, by a guard or an op's module."""
     owner = WRAPPED if is_wrapper(compilation) else SELF
     for guard in compilation.guards:
         match = TYPE.search(guard.expression) if guard.source == owner else None

@@ -88,10 +88,7 @@ class FrameLineage:
 
 
 def lineage(report: Report) -> tuple[tuple[Compilation, ...], ...]:
-    """Return the logged compilations of each frame that was recompiled, in order.
-
-    A log that begins late may have a recompile without the frame's first compilation.
-    """
+    """Return the logged compilations of each recompiled frame, in order; a late log may lack the first."""
     frames: dict[str, list[Compilation]] = {}
     for compilation in report.compilations:
         frames.setdefault(frame_of(compilation), []).append(compilation)
@@ -104,19 +101,13 @@ def lineage(report: Report) -> tuple[tuple[Compilation, ...], ...]:
 
 
 def recompiled(report: Report) -> tuple[str, ...]:
-    """Return the ids of the compilations that a failed guard made, without those that compiled no code.
-
-    At the recompile limit torch logs the failed guard, but compiles nothing.
-    """
+    """Return the ids of the compilations that a failed guard made, without those that compiled no code."""
     failed = {compilation.id for compilation in report.compilations if compilation.status == "failed"}
     return tuple(dict.fromkeys(reason.compilation for reason in report.recompiles if reason.compilation not in failed))
 
 
 def lineages_by_function(report: Report) -> tuple[tuple[tuple[Compilation, ...], ...], ...]:
-    """Return the recompiled frames grouped by function.
-
-    A large model, or a log of several ranks, has one frame per separately compiled instance.
-    """
+    """Return the recompiled frames grouped by function: a model may have one per instance."""
     functions: dict[tuple[str, int, str], list[tuple[Compilation, ...]]] = {}
     for frames in lineage(report):
         first = frames[0].frame
@@ -182,10 +173,7 @@ def _frame(
 
 
 def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -> Iterator[tuple[Compilation, int]]:
-    """Yield each compilation with its depth, after its parent.
-
-    The parent is the compilation whose guard failed. A root has no known parent.
-    """
+    """Yield each compilation with its depth, after its parent, the one whose guard failed."""
     depths: dict[str, int] = {}
     below: dict[str, list[Compilation]] = {}
     for compilation in compilations:
@@ -266,10 +254,7 @@ def local_names(text: str) -> str:
 
 
 def call_uses(report: Report) -> dict[str, tuple[CallUse, ...]]:
-    """Return compilation → use in each call: compiled, failed, used, unknown, or empty if not used.
-
-    Empty for a log without calls.
-    """
+    """Return compilation → use in each call: compiled, failed, used, unknown, or empty if not used."""
     uses: dict[str, list[CallUse]] = {compilation.id: [""] * len(report.calls) for compilation in report.compilations}
     for place, (call, reused) in enumerate(zip(report.calls, used(report), strict=True)):
         for compilation in report.compilations:
@@ -281,10 +266,7 @@ def call_uses(report: Report) -> dict[str, tuple[CallUse, ...]]:
 
 
 def used(report: Report) -> tuple[dict[str, ReuseState] | None, ...]:
-    """Return for each call the compilations that were or may have been reused.
-
-    None for a call whose reuse was not recorded.
-    """
+    """Return the compilations that were or may have been reused by each call; None if not recorded."""
     by_id = {compilation.id: compilation for compilation in report.compilations}
     before: frozenset[str] = frozenset()
     reused: list[dict[str, ReuseState] | None] = []
@@ -308,10 +290,7 @@ def _reused_by(call: Call, before: frozenset[str], by_id: dict[str, Compilation]
 
 
 def _entered_for_resume(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
-    """Return the ids of compilations whose resume function was entered, so they were entered too.
-
-    A name shared by two frames is ambiguous and does not count.
-    """
+    """Return the ids of compilations that a resume function shows were entered, if unambiguous."""
     parts = (resumed(compilation.frame.name) for compilation in entered)
     names = {name for name, line in parts if line is not None}
     frames = {name: {frame_of(compilation) for compilation in rest if compilation.frame.name == name} for name in names}
@@ -395,10 +374,7 @@ class GuardFamilyShare:
 
 
 def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]:
-    """Return the guards of a compilation with their families.
-
-    A recompile counts for the guard that torch names first, in the code used last.
-    """
+    """Return the guards of a compilation with families; a recompile counts for torch's first guard."""
     modules = module_roots({guard.source for guard in compilation.guards})
     recompiles: dict[int, list[str]] = {}
     first = {reason.compilation: reason for reason in reversed(report.recompiles)}

@@ -259,10 +259,7 @@ class _Frame:
         return next((local_names(name) for name in numbers if any(name in text for text in texts)), "")
 
     def _first_call_satisfies(self) -> bool | None:
-        """Return True if the first call's sizes satisfy a compilation's guards; None if unknown.
-
-        Only compilations in which all marked dimensions are dynamic count.
-        """
+        """Return True if the first call meets a dynamic compilation's guards; None if unknown."""
         values = size_values(self._compilations[0])
         fully_dynamic = [
             compilation for compilation in self._compilations if self._dynamic_dims[compilation.id] == self._marks
@@ -273,10 +270,7 @@ class _Frame:
         return None if not judged or any(None in outcomes and False not in outcomes for outcomes in judged) else False
 
     def _is_avoided(self, text: str) -> bool:
-        """Return True if the marks avoid the recompile that has this reason: its size becomes dynamic.
-
-        A reason that is not about shapes is ignored, and also gives True.
-        """
+        """Return True if the marks avoid a recompile's reason, or if it is not about shapes."""
         match = MISMATCH.match(text)
         if match is None:
             return not any(mark in text for mark in OF_SHAPES)

@@ -111,10 +111,7 @@ def first_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | 
 
 
 def code_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
-    """Return the first difference of the code; None if the code is equal.
-
-    Differences of only caches are ignored.
-    """
+    """Return the first difference of the code but for caches; None if the code is equal."""
     unlike = set(_unlike_caches(left, right))
     sides = _sections(left.marks, unlike), _sections(right.marks, unlike)
     for index, (ours, theirs) in enumerate(zip_longest(*sides, fillvalue=None)):
@@ -203,10 +200,7 @@ def _lone(left: Sequence[Section], right: Sequence[Section]) -> RankDifference:
 
 
 def _only(sections: Sequence[Section], side: Literal["left", "right"], known: set[str]) -> RankDifference:
-    """Return a difference which says that only one side has these compilations.
-
-    `known` are the ids on the other side.
-    """
+    """Return a difference that only one side has these compilations; `known` are the other's ids."""
     first = sections[0]
     why = next((mark for mark in first if mark.kind == "recompile"), None)
     start = next((mark for mark in first if mark.kind == "start"), None)
@@ -243,10 +237,7 @@ def _in_section(ours: Section, theirs: Section, last: tuple[bool, bool]) -> Rank
 
 
 def _stopped(ours: Section, theirs: Section, last: tuple[bool, bool]) -> RankDifference | None:
-    """Return the difference of a rank whose records stop within a compilation that the other rank ends.
-
-    None for any other difference.
-    """
+    """Return the difference of a rank that stops within a compilation that the other ends, or None."""
     ends = bool(_ended(ours)), bool(_ended(theirs))
     if ends[0] == ends[1]:
         return None

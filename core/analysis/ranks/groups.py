@@ -180,10 +180,7 @@ def with_cause(difference: RankDifference, left: RankSide, right: RankSide) -> R
 
 
 def _frame(difference: RankDifference, left: RankSide, right: RankSide) -> Place | None:
-    """Return the place of the compilation's function; None if unknown.
-
-    It is used if the logs have no place that is more precise.
-    """
+    """Return the place of the compilation's function, if the logs have none more precise; None if unknown."""
     for side in (left, right):
         compilation = side.fingerprint.compilation(difference.compile_id)
         if compilation is not None and compilation.place is not None:
@@ -224,10 +221,7 @@ def _recompile_cause(difference: RankDifference, side: RankSide, mark: RankMark)
 
 
 def _guard_remark(side: RankSide, compile_id: str, reason: str) -> re.Match[str] | None:
-    """Return the user's line of a failed guard; None if not logged.
-
-    The line is from the guards of the earlier compilation, `compile_id`.
-    """
+    """Return the user's line of a failed guard of the earlier compilation; None if not logged."""
     marks = (mark for mark in side.fingerprint.marks if mark.kind == "guards" and mark.compile_id == compile_id)
     guards = next((mark.where for mark in marks if mark.where), None)
     if guards is None:
@@ -242,10 +236,7 @@ def _guard_remark(side: RankSide, compile_id: str, reason: str) -> re.Match[str]
 
 
 def _at(difference: RankDifference, match: re.Match[str] | None) -> RankDifference:
-    """Return the difference with the place and the code of the user's line in a match.
-
-    Without a match, the difference is unchanged.
-    """
+    """Return the difference with the place and the code of the user's line in a match, if any."""
     if match is None:
         return difference
     place = Place(match["file"], int(match["line"]), match["name"].strip())
@@ -278,10 +269,7 @@ def _of_graph(difference: RankDifference, left: RankSide, right: RankSide) -> Ra
 
 
 def _first_unlike(ours: Sequence[str], theirs: Sequence[str], collectives: bool) -> int | None:
-    """Return the index of the first differing line; None if all lines are equal.
-
-    For collectives, a differing line with a collective is preferred.
-    """
+    """Return the index of the first differing line, for collectives preferably with one; None if equal."""
     unlike = [index for index, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other]
     if len(ours) != len(theirs):
         unlike.append(min(len(ours), len(theirs)))

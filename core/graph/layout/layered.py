@@ -418,10 +418,7 @@ def _rounded(points: Iterable[Point]) -> Curve:
 
 
 def _smooth(stops: Sequence[Point]) -> Curve:
-    """Return a chain of Béziers through the stops, vertical at each stop.
-
-    A stop between two stops on the same vertical line is dropped.
-    """
+    """Return a chain of Béziers through the stops, vertical at each, without those on a line."""
     bends = [stops[0]]
     for index, stop in enumerate(stops[1:], start=1):
         if stop == bends[-1]:

@@ -36,10 +36,7 @@ def flag_of_field(field: str) -> str:
 
 
 def with_values(job: CompileJob, values: Mapping[str, Any]) -> CompileJob:
-    """Return the job with changed options; `values` maps the path of an option to its new value.
-
-    A changed setting is no longer left to the model's file.
-    """
+    """Return the job with changed options, by path; none of them is left to the model's file."""
     parts: dict[str, dict[str, Any]] = {"": {}, "compile": {}, "conditions": {}}
     for path, value in values.items():
         part, _, name = path.rpartition(".")

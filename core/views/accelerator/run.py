@@ -72,10 +72,7 @@ def accelerator(
     picks: Picks = NOTHING_PICKED,
     job: CompileJob | None = None,
 ) -> Iterator[PageBlock]:
-    """Yield a segment of the graphs that the accelerator partitioned, or why there is none.
-
-    `read_nodes` returns the nodes of a graph.
-    """
+    """Yield a segment of the graphs that the accelerator partitioned, or why there is none."""
     if compilation is None or not compilation.pipelines:
         absence = AcceleratorView.absence(report, job)
         yield Title(spans(absence.title))

@@ -85,10 +85,7 @@ NAMES = {"eager": "eager", "compiled": "compiled", "python": "package, Python", 
 
 
 def aotinductor(report: Report, read: Read) -> Iterator[PageBlock]:
-    """Yield the packaging of a run's model: steps, times, accepted sizes, and the result of each step.
-
-    `read` returns a part of the log.
-    """
+    """Yield the packaging of a run's model: steps, times, accepted sizes, and each step's result."""
     view = AotInductorView(report)
     yield Title(spans(view.title), "" if view.compiled_for else GLOSSARY["package"])
     if view.compiled_for or view.story is None:
@@ -199,10 +196,7 @@ class AotInductorView:
 
     @property
     def sizes_now(self) -> dict[str, int]:
-        """Sizes of the input dimensions of the first call, the batch first.
-
-        Empty without a call, or if its inputs can't be read.
-        """
+        """Sizes of the input dimensions of the first call, the batch first; empty if unreadable."""
         first = next(iter(self.report.calls), None)
         try:
             sizes = tensor_sizes(first.inputs) if first else {}

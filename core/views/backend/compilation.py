@@ -189,10 +189,7 @@ class BackendCompilationView:
 
     @property
     def outside_s(self) -> float | None:
-        """Mean seconds of the executions outside of the calls.
-
-        None if there are none, or if not all executions of the calls were recorded.
-        """
+        """Mean seconds of the executions outside of the calls; None if not all were recorded."""
         ran = self.row.ran
         in_calls = [execution.seconds for execution in self.executions if execution.call is not None]
         if ran is None or not ran.measured or len(in_calls) != ran.calls:
@@ -201,10 +198,7 @@ class BackendCompilationView:
 
     @property
     def outside_name(self) -> str:
-        """Label of `outside_s` in the chart, with the number of executions outside of the calls.
-
-        Empty if there are none.
-        """
+        """Label of `outside_s` in the chart, with the number of executions, if any."""
         ran = self.row.ran
         return f"mean of {fmt.number(ran.measured)} outside of the calls" if ran and ran.measured else ""
 
@@ -429,10 +423,7 @@ def code_links(text: str, nodes: Sequence[BackendNode]) -> dict[int, tuple[str, 
 def _source(
     report: Report, invocation: Invocation, job: CompileJob | None, read: Callable[[str], str]
 ) -> tuple[str, str]:
-    """Return the title and the text of the backend's code; a logged file comes first.
-
-    Both are empty if no file with the code is known.
-    """
+    """Return the title and the text of the backend's code, a logged file first; empty if unknown."""
     logged = [source.path for source in report.sources]
     if invocation.place and invocation.place[0] in logged:
         return _file_name(invocation.place[0]), read(invocation.place[0])

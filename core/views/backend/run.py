@@ -37,10 +37,7 @@ SCRIPT_WITHOUT_BACKEND = "The script gave no callable to torch.compile, so no ba
 def backend(
     report: Report, compilation: Compilation | None, read: Callable[[Payload], str], is_live: bool = False
 ) -> Iterator[PageBlock]:
-    """Yield the backend calls of a run: problems, the contract with counts, and one compilation.
-
-    `read` returns a part of the log. A live run has no executions yet.
-    """
+    """Yield the backend calls of a run: problems, the contract with counts, and one compilation."""
     view = BackendView(report, is_live)
     yield Title(spans(view.title), GLOSSARY["backend"])
     if not view.rows:

@@ -180,10 +180,7 @@ class Graphs:
 
 
 def _further_levels(graph: StoredGraph) -> dict[str, Any]:
-    """Return the levels of the groups that are folded at first, by group.
-
-    The other levels are in `graph_data`, the initial data of the graph view.
-    """
+    """Return the levels of the groups that are folded at first, by group."""
     opened = {level.group for level in graph.view.opened()}
     groups = (level.group for level in graph.view.levels_below(TOP) if level.group not in {*opened, TOP})
     return {str(group): msgspec.to_builtins(level_data(graph, group)) for group in groups}
@@ -218,10 +215,7 @@ class Allowance:
         return elements[:most]
 
     def rendered(self, blocks: Iterable[Block], parts: Parts = NO_PARTS) -> Iterator[Block]:
-        """Yield a page's blocks for a file: tables as text and code, as much as fits, and no fields.
-
-        `parts` makes the blocks of parts that the file draws, by name.
-        """
+        """Yield a page's blocks for a file: tables as text and code, as much as fits, and no fields."""
         for block in self.first("Parts of a page", [*flat(blocks, parts)], MOST_BLOCKS):
             match block:
                 case Table():

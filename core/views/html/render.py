@@ -92,10 +92,7 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\
 
 
 def as_html(run: Run, scrubber: Scrubber = NOTHING) -> str:
-    """Return a stored run as the text of one HTML file, scrubbed; raises StoreError, TraceError.
-
-    Without names, it has no comments.
-    """
+    """Return a stored run as the text of one HTML file, scrubbed; raises StoreError, TraceError."""
     page = page_of(run)
     if "names" in scrubber.kinds:
         page = replace(page, sections=tuple(part for part in page.sections if part.id != COMMENTS))
@@ -139,10 +136,7 @@ def page_of(run: Run) -> HtmlPage:
 
 
 def page_of_comparison(left: Run, right: Run) -> HtmlPage:
-    """Return the content of the file about two runs.
-
-    Raises StoreError if a run has no log, and TraceError for a log that cannot be read.
-    """
+    """Return the content of the file about two runs; raises StoreError, TraceError."""
     comparison = TwoRuns.of(Source.of(left), Source.of(right))
     title = " → ".join(title_of(source) for source in (comparison.left, comparison.right))
     parts = tuple(comparison.sections())

@@ -239,10 +239,7 @@ def traffic_words(row: LedgerRow) -> str:
 
 
 def worst_words(rows: Sequence[LedgerRow]) -> str:
-    """Return the time and the roofline time of the worst kernel, which must be the first row.
-
-    Empty if no kernel takes more time than the roofline allows.
-    """
+    """Return the time and the roofline time of the first, worst kernel; empty if it is at the roofline."""
     row = rows[0] if rows and rows[0].wasted_s else None
     if row is None:
         return ""
@@ -320,10 +317,7 @@ def roofline_data(rows: Sequence[LedgerRow], ceilings: Roofline) -> RooflineData
 
 
 def distinct_levels(levels: Sequence[Bandwidth]) -> list[Bandwidth]:
-    """Return the memory levels to draw, nearest first.
-
-    A level that is no faster than the next, within noise, is left out.
-    """
+    """Return the memory levels to draw, nearest first, without those no faster than the next."""
     faster = [near for near, far in pairwise(levels) if near.bytes_s > NOISE * far.bytes_s]
     return [*faster, levels[-1]]
 

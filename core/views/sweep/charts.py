@@ -129,10 +129,7 @@ def _is_number(value: object) -> bool:
 
 
 def ratio_series(axis: Axis, place: int, rows: Sequence[SweepRow]) -> tuple[RatioSeries, ...]:
-    """Return the ratios over a numeric axis, a series for each label of the second axis.
-
-    `place` is the index of the numeric axis.
-    """
+    """Return the ratios over the numeric axis `place`, a series for each label of the second axis."""
     values = dict(zip(axis.named(), axis.values, strict=True))
     series: dict[str, list[RatioPoint]] = {}
     for row in rows:

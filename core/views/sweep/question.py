@@ -226,17 +226,11 @@ class WhatIfMenu:
     labels = tuple(option.what_if.label for option in OPTIONS if option.what_if)
 
     def choices(self, label: str) -> Alternatives:
-        """Return value label → job with that value, for the option `label`.
-
-        The value that this job has is left out.
-        """
+        """Return value label → job with that value, for the option `label`, without the job's own."""
         return {word: job for word, job in ALTERNATIVES[label](self).items() if not _is_same(job, self.job)}
 
     def changed_job(self, text: str) -> CompileJob | None:
-        """Return the job changed by typed fields in the form of sweep axes; None if nothing changes.
-
-        Raises a JobError that names the axis.
-        """
+        """Return the job changed by typed fields of sweep axes, or None; raises JobError."""
         lines = [line for line in text.splitlines() if line.strip()]
         job = changed(self.job, lines) if lines else self.job
         return None if _is_same(job, self.job) else job
@@ -253,10 +247,7 @@ def _each(field: str, values: Mapping[str, AxisValue]) -> Callable[[WhatIfMenu],
 
 
 def _modes(menu: WhatIfMenu) -> Alternatives:
-    """Return mode → job with that mode, on Inductor and without options.
-
-    The options are removed since torch.compile takes either a mode or options.
-    """
+    """Return mode → job with that mode, on Inductor and without options, which exclude a mode."""
     without_options = menu.job.with_settings(options=None, backend="inductor", backend_code="")
     default = CompileOptions().mode
     return {mode: applied(without_options, "mode", default if mode == MODES[0] else mode) for mode in MODES}

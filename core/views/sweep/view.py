@@ -191,10 +191,7 @@ class SweepView:
         return (self.standing.done + self.standing.failed) / self.standing.total
 
     def progress(self, left_s: float | None, waits: str = "") -> str:
-        """Return the number of cells done, the current cells, and the time left.
-
-        `left_s` is an estimate of that time, None without one. `waits` is the reason why a queued cell waits.
-        """
+        """Return the number of cells done, the current cells, the time left, and what a queued one waits for."""
         progress = self.standing
         parts = [*_done(progress)]
         if progress.live and progress.now:

@@ -54,10 +54,7 @@ class ExportedModel:
 
 
 def export_model(job: CompileJob, model: Any, call: Arguments, path: Path) -> tuple[ExportedModel | None, Export]:
-    """Export a model with the inputs of a call.
-
-    If torch fails, the model is None and the record has the error. Raises JobError for invalid dimensions.
-    """
+    """Export a model with a call's inputs, or record torch's error; raises JobError for dimensions."""
     module = as_module(model)
     start = time.perf_counter()
     shapes, text = None, "torch.export.export(model, args)"
@@ -149,10 +146,7 @@ def _value_text(value: Any) -> str:
 
 
 def _guards(program: ExportedProgram) -> list[str]:
-    """Return the program's assertions on its inputs.
-
-    Torch stores them only as message texts in a generated function.
-    """
+    """Return the program's assertions on its inputs, which torch stores only as messages in a function."""
     checks = [module.forward for module in program.module().modules() if type(module).__name__ == GUARDS]
     texts = [text for check in checks for text in _constants(check)]
     guards = [text.removeprefix(GUARD) for text in texts if isinstance(text, str) and text.startswith(GUARD)]
@@ -329,10 +323,7 @@ def _file_name(info: zipfile.ZipInfo) -> str:
 
 
 def _texts(package: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> Iterator[ArchiveText]:
-    """Yield the package's texts in order, up to a total size.
-
-    A text that is too large is left out, not cut.
-    """
+    """Yield the package's texts in order, uncut, up to a total size."""
     left = MOST_TEXTS_BYTES
     for info in files:
         name = _file_name(info)

@@ -77,10 +77,7 @@ class PythonRun:
 
 
 def run_in_python(package: Path, call: Arguments, expected: Any, device: str) -> tuple[PythonRun | None, PackageRun]:
-    """Load the package and call it once.
-
-    If torch fails, the run is None and the record has the error.
-    """
+    """Load the package and call it once, or record torch's error."""
     stage, start = "load", time.perf_counter()
     try:
         loaded = torch._inductor.aoti_load_package(str(package))
@@ -152,10 +149,7 @@ def _run_record(
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
-    """Return the tensors of nested arguments or results, in torch's order.
-
-    These are the package's inputs and outputs in C++.
-    """
+    """Return the tensors of nested arguments or results, in torch's order, as in C++."""
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
@@ -223,10 +217,7 @@ class PackageProgram:
         self.start_report = StartReport(load_ns / 1e9, call_ns / 1e9, threads)
 
     def seconds(self, calls: int) -> float:
-        """Return seconds per call over `calls` consecutive calls.
-
-        Raises ProgramError if the program has ended.
-        """
+        """Return seconds per call over consecutive calls; raises ProgramError if it has ended."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.write(f"{calls}\n")

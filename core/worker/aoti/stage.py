@@ -249,10 +249,7 @@ def _copied(call: Arguments) -> Arguments:
 
 
 def package_model(job: CompileJob, exported: ExportedModel, directory: Path) -> tuple[Archive | None, Package]:
-    """Compile and package an exported program in a directory.
-
-    If torch or the compiler fails, the archive is None and the record has the error.
-    """
+    """Compile and package an exported program in a directory, or record the error."""
     start = time.perf_counter()
     path = directory / PACKAGE
     try:
@@ -279,10 +276,7 @@ def package_model(job: CompileJob, exported: ExportedModel, directory: Path) -> 
 
 
 def inductor_configs(job: CompileJob) -> dict[str, Any]:
-    """Return the job's Inductor options, or those of its mode, without CUDA graphs.
-
-    A package can't contain CUDA graphs. Empty for another backend.
-    """
+    """Return Inductor's options of the job or its mode, without CUDA graphs, which no package has."""
     options = job.compile
     if options.backend != "inductor":
         return {}
@@ -384,10 +378,7 @@ class RangeTrials:
     def _separate_trial(
         self, program: RunnerBuild, trial: RangeTrial, call: Arguments, expected: TriedCall
     ) -> RangeTrial:
-        """Run the package in separate processes, and return the updated trial.
-
-        The processes are separate since an unexpected size may crash them.
-        """
+        """Run the package in separate processes, which may crash; return the updated trial."""
         directory = self.package.parent
         try:
             write_tensors(directory / TRIED, tensors_of(call))

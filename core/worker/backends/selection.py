@@ -144,11 +144,7 @@ FOR_TARGET = (
 
 
 def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
-    """Return a model copy's callable from torch.compile; the first call compiles it.
-
-    Raises JobError for an unknown Inductor option, and for a parameter that the installed torch.compile does
-    not have.
-    """
+    """Return a model copy's callable from torch.compile, not yet compiled; raises JobError."""
     options = job.compile
     if options.backend == INDUCTOR:
         for name in options.options or {}:
@@ -194,10 +190,7 @@ def _value_text(value: Any) -> str:
 
 
 def executed_words(job: CompileJob, model_copy: ModelCopy) -> Iterator[str]:
-    """Yield a note if parameters of torch.compile come from the executed file.
-
-    Raises JobError if the executed `training` differs from the one in the text, with the line.
-    """
+    """Yield a note on parameters from the executed file; raises JobError for another `training`."""
     training = model_copy.values().get(TRAINING)
     if isinstance(training, (bool, int)) and TRAINING in job.as_file_says() and bool(training) != bool(job.training):
         place = f"`{TRAINING}` in {model_copy.place_of(TRAINING)}"
@@ -262,10 +255,7 @@ def parts_words(parts: Sequence[str]) -> str:
 
 
 def compile_notes(job: CompileJob, model_copy: ModelCopy) -> Iterator[str]:
-    """Yield notes on a model that its file compiles, on executed settings, and on each option alias.
-
-    Raises JobError for settings in the file that cannot be used.
-    """
+    """Yield notes on a compiled model, executed settings and aliases; raises JobError."""
     yield from executed_words(job, model_copy)
     model = model_copy.model
     if is_compiled(model):
@@ -278,8 +268,5 @@ def compile_notes(job: CompileJob, model_copy: ModelCopy) -> Iterator[str]:
 
 
 def effective_job(job: CompileJob, model_copy: ModelCopy) -> CompileJob:
-    """Return the job, without compile options if the file itself compiles the model.
-
-    The options that the file passes to torch.compile are unknown.
-    """
+    """Return the job, without compile options if the file itself compiles the model."""
     return replace(job, compile=CompileOptions()) if is_compiled(model_copy.model) else job

@@ -200,10 +200,7 @@ def _value(node: Node) -> Any:
 
 
 def _outputs(last: Node) -> tuple[OutputDescription, ...]:
-    """Return the outputs of a graph if it returns a tuple of nodes, as Dynamo's graphs do.
-
-    Empty for any other graph.
-    """
+    """Return the outputs of a graph that returns a tuple of nodes, as Dynamo's do; or empty."""
     values = last.args[0] if last.op == "output" and last.args else None
     if not isinstance(values, (tuple, list)) or not all(isinstance(value, Node) for value in values):
         return ()
@@ -236,10 +233,7 @@ def named(returned: Callable[..., Any]) -> str:
 
 
 def output_problem(outputs: Sequence[OutputDescription], returned: Any) -> str:
-    """Return the first mismatch between returned values and a graph's outputs; empty if there is none.
-
-    Number, type, dtype and shape are compared.
-    """
+    """Return the first mismatch of number, type, dtype or shape of returned values; or empty."""
     if not outputs:
         return ""
     if not isinstance(returned, (tuple, list)):
@@ -350,10 +344,7 @@ class ExecutionWatch:
 
 
 def _compiled_by_now(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function after generating the code of its lazy graph module.
-
-    Otherwise, the first execution would include the time of this step.
-    """
+    """Return a function after generating the code of its lazy graph module, which takes time."""
     module = function if isinstance(function, _LazyGraphModule) else getattr(function, "__self__", None)
     if not isinstance(module, _LazyGraphModule):
         return function

@@ -93,10 +93,7 @@ def _attend(
 
 
 def choose(call: Attention, on: Target) -> tuple[str, str]:
-    """Return the kernel that torch would choose on a target, and the reason.
-
-    The kernel is `cudnn`, `flash`, `efficient` or `math`. Raises torch's RuntimeError if all are refused.
-    """
+    """Return the kernel that torch would choose on a target, and why; raises RuntimeError for none."""
     refused: list[str] = []
     for backend in _order(on):
         broken = next((words for holds, words in RULES[backend](call, on) if not holds), None)
@@ -280,10 +277,7 @@ class Padding:
 
 
 def _words(op: Any, mat1: Any, mat2: Any) -> tuple[str, str]:
-    """Return a matmul and its padded sizes as text.
-
-    Example: `mm float32 [128, 42] by [42, 64]` and `[128, 44] by [44, 64]`.
-    """
+    """Return a matmul and its padded sizes as text, such as `mm float32 [128, 42] by [42, 64]`."""
     sizes = [[size + _missing(size, tensor) for size in tensor.shape] for tensor in (mat1, mat2)]
     if op.__name__ == "bmm":
         sizes = [[tensor.shape[0], *size[1:]] for tensor, size in zip((mat1, mat2), sizes, strict=True)]

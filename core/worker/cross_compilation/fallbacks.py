@@ -100,10 +100,7 @@ def _use_ctc(log_probs: Tensor, targets: Tensor, input_lengths: Sizes, target_le
 
 def _use_ctc_tensor(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
                     blank: int) -> bool:  # fmt: skip
-    """Return True if torch uses cuDNN.
-
-    Lengths are not checked: torch calls this with lengths of zero, which are within the limits.
-    """
+    """Return True if torch uses cuDNN; it calls this with lengths of zero."""
     int32_lengths = input_lengths.dtype == target_lengths.dtype == torch.int32
     return _ctc_fits(log_probs, targets, blank) and int32_lengths
 

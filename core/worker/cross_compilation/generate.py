@@ -68,10 +68,7 @@ class TargetBackend(torch._TorchCompileInductorWrapper):
 
 
 def compiled_for(model: Callable[..., Any], options: CompileOptions) -> Callable[..., Any]:
-    """Return the model compiled as by `torch.compile`, with Inductor generating for the target.
-
-    Call the result within `generating`.
-    """
+    """Return the model compiled for the target by `torch.compile`, to be called within `generating`."""
     mode = "default" if options.mode is None and options.options is None else options.mode
     backend = TargetBackend(mode, options.options, options.dynamic)
     return torch._dynamo.optimize(backend=backend, nopython=options.fullgraph, dynamic=options.dynamic)(model)
@@ -142,10 +139,7 @@ def _renumbered_backward(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of `original` that places the user's tensors on the target.
-
-    Tensors that Dynamo made while tracing stay in place.
-    """
+    """Return a replacement of `original` that places the user's tensors, not Dynamo's, on the target."""
     describe = MetaTensorDescriber.describe_tensor
 
     def describe_on_target(self: MetaTensorDescriber, *args: Any, **kwargs: Any) -> Any:
@@ -162,10 +156,7 @@ def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _loaded(original: Callable[..., Any]) -> classmethod[Any, ..., ModuleType]:
-    """Return a replacement that records a graph's module but doesn't execute it.
-
-    Execution would launch kernels. Other modules (templates) are executed.
-    """
+    """Return a replacement that records a graph's module and doesn't execute it, since it would launch."""
 
     def load_by_key_path(cls: Any, key: str, path: str, linemap: Any = None, attrs: Any = None, **rest: Any) -> Any:
         if attrs is None:

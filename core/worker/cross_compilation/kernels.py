@@ -190,10 +190,7 @@ def _words(error: Exception) -> str:
 
 
 def resources(binary: Any) -> Resources:
-    """Return the resources of a `CompiledKernel` for NVIDIA or AMD.
-
-    Raises RuntimeError with the tool's message, or if no register count is reported.
-    """
+    """Return the resources of a `CompiledKernel` for NVIDIA or AMD; raises RuntimeError."""
     if "amdgcn" not in binary.asm:
         return _of_cubin(binary)
     usage = amd_resources(binary.asm["amdgcn"], int(binary.metadata.shared))

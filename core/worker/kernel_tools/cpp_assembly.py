@@ -30,10 +30,7 @@ NOISE = re.compile(
 
 
 def assembly(task: tasks.Task, directory: Path) -> tasks.AssemblyAnswer:
-    """Compile one kernel to assembly.
-
-    Raises ToolError if there is no compiler, or with the compiler's message.
-    """
+    """Compile one kernel to assembly; raises ToolError with the compiler's message, or without one."""
     compiler = cpp_compiler()
     if compiler is None:
         raise ToolError("there is no C++ compiler here; on Debian, `apt-get install g++` brings one")
@@ -109,10 +106,7 @@ def _reporting(command: list[str], report: str) -> list[str]:
 
 
 def _start_vectorized_compile(command: list[str], directory: Path) -> subprocess.Popen[bytes] | None:
-    """Start a second compilation with loop vectorization, for its remarks; return the process.
-
-    None if the command already vectorizes loops.
-    """
+    """Start a second compilation with loop vectorization for remarks, or return None."""
     if OFF not in command:
         return None
     vectorizing = [part for part in command if part != OFF]
@@ -122,10 +116,7 @@ def _start_vectorized_compile(command: list[str], directory: Path) -> subprocess
 
 
 def _report_text(process: subprocess.Popen[bytes] | None, directory: Path) -> str:
-    """Return the remarks of the vectorized compilation; empty without such a compilation.
-
-    A compilation that takes too long is killed; its remarks so far are returned.
-    """
+    """Return the remarks of the vectorized compilation, as far as they came in time."""
     if process is None:
         return ""
     try:
@@ -223,10 +214,7 @@ def visible_card(device: str) -> dict[str, str]:
 
 
 def interpret(task: tasks.Task, directory: Path) -> tasks.Answer:
-    """Run a Triton script in Triton's interpreter; return the memory accesses of one program.
-
-    Without a script, run `vector_add.py`. Raises ToolError if the interpreter process leaves no result.
-    """
+    """Run a Triton script, or an example, in Triton's interpreter; raises ToolError without a result."""
     script = task.script or ADD_SAMPLE.read_text(encoding="utf-8")
     path = directory / "kernel.py"
     path.write_text(script, encoding="utf-8")

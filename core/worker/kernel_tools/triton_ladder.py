@@ -60,10 +60,7 @@ DEVICE = re.compile(r"DeviceProperties\(([^()]*)\)")
 
 
 def ladder(task: tasks.Task, directory: Path) -> tasks.LadderAnswer:
-    """Return all stages of one config.
-
-    Raises ToolError if there is no such config or Triton cannot compile it.
-    """
+    """Return all stages of one config; raises ToolError if there is none, or Triton fails."""
     request = task.request
     assert isinstance(request, tasks.Ladder)
     source = source_of(task, request.target, directory)
@@ -107,10 +104,7 @@ def _figures(kernel: Any, config: Any, source: KernelSource) -> tasks.ConfigFigu
 
 @contextmanager
 def stage_times() -> Iterator[dict[str, int]]:
-    """Collect the microseconds of each compilation stage that Triton runs in this context.
-
-    The keys are file suffixes of the stages, such as `ttir`.
-    """
+    """Collect the microseconds of Triton's stages, such as `ttir`, in this context."""
     from triton import knobs
 
     stage_us: dict[str, int] = {}

@@ -151,10 +151,7 @@ class Times:
 
 
 def measure_kernels(call: Call, steady_s: float, device: str, most_s: float) -> bool:
-    """Time and record the kernels of one compiled call; return True if there were any.
-
-    The call takes `steady_s` seconds, and the measurement at most `most_s` seconds. Errors are recorded, not raised.
-    """
+    """Time and record the kernels of a compiled call or the error; True if there were any."""
     watch = LoadWatch()
     try:
         call_s, found = _measured(call, steady_s, device, most_s)

@@ -175,10 +175,7 @@ def _slow_ones(samples: list[float]) -> int:
 def measure_alternative(
     job: CompileJob, paths: tuple[Path, Path], own: PreparedCall, most_s: float, enter: Callable[[str], None]
 ) -> Alternative:
-    """Compile, call and time the job's alternative.
-
-    `paths` are the files of the eager and the compiled model copy. Errors are recorded, not raised.
-    """
+    """Compile, call and time the job's alternative, or record the error."""
     instead = _instead(job, job.rival or job.compile)
     options = msgspec.to_builtins(instead.compile)
     enter("compiling the rival")
@@ -195,10 +192,7 @@ def measure_alternative(
 
 
 def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
-    """Return the job with the alternative's options.
-
-    An alternative without backend code uses the job's backend code if both name the same backend.
-    """
+    """Return the job with the alternative's options, and its backend code if not the job's."""
     same = rival.backend == job.compile.backend and not rival.backend_code
     code = job.compile.backend_code if same else rival.backend_code
     return replace(job, compile=replace(rival, backend_code=code), rival=None, from_file=())

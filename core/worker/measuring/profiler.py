@@ -83,10 +83,7 @@ def _straight(body: Callable[..., Any], *args: Any) -> Any:
 
 
 def _marked(line: int, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call a kernel; a generated kernel gets a slice with its name.
-
-    A library call needs no slice, since the profiler records its op.
-    """
+    """Call a kernel; a generated one gets a slice with its name, a library call has its op's."""
     if is_extern_kernel(name):
         return function(*args, **kwargs)
     with record_function(name):
@@ -152,10 +149,7 @@ class _Calls:
         return ModelCalls(self._job, self._compiled, self._function, False)
 
     def _room(self, end: float) -> int:
-        """Return the number of calls to profile, from the number of events of the first call.
-
-        Raises WorkerError if there is no time to profile one call.
-        """
+        """Return the number of calls to profile, by the first call's events; raises WorkerError for none."""
         call = self._calls().next(0)
         assert call is not None
         start = time.monotonic()

@@ -78,10 +78,7 @@ def _store(device: str) -> Path:
 
 
 def _best(device: str, path: Path) -> Roofline:
-    """Return the stored ceilings.
-
-    If there are none, or all measurements so far were disturbed, measure again and keep the higher rates.
-    """
+    """Return the stored ceilings, measured again if there are none or all were disturbed."""
     stored = decoded_as(read(path), Roofline) if path.exists() else None
     if stored is not None and not stored.disturbed:
         return stored
@@ -96,10 +93,7 @@ def _best(device: str, path: Path) -> Roofline:
 
 
 def raised(measured: Roofline, stored: Roofline | None) -> Roofline:
-    """Return the new ceilings, each at least as high as the stored one.
-
-    The result counts as disturbed only if both measurements were.
-    """
+    """Return the new ceilings, each at least as high as the stored one; disturbed if both were."""
     if stored is None:
         return measured
     before = {(level.level, level.bytes): level.bytes_s for level in stored.bandwidths}
@@ -115,10 +109,7 @@ def raised(measured: Roofline, stored: Roofline | None) -> Roofline:
 
 
 def probe(device: str) -> Roofline:
-    """Measure the ceilings, in about a second.
-
-    The probes are interleaved, so that a burst of noise can't affect all samples of a probe.
-    """
+    """Measure the ceilings by interleaved probes, in about a second."""
     caches = _cpu_caches() if device == "cpu" else []
     far_bytes, far_level = far_arrays(max((size for _, size in caches), default=0), _free_bytes())
     triads = [_triad(device, size) for size in (*(size // 2 for _, size in caches), far_bytes)]
@@ -161,10 +152,7 @@ def _free_bytes() -> int:
 
 
 def _cpu_caches() -> list[tuple[str, int]]:
-    """Return the name and total bytes of each cache from L2 up, for the cores that torch uses.
-
-    The sizes come from Linux's sysfs. Empty on other systems.
-    """
+    """Return the name and total bytes of each cache from L2 up by Linux's sysfs, for torch's cores."""
     found = []
     for index in sorted(CACHES.glob("index*")):
         level = int((index / "level").read_text())
@@ -191,10 +179,7 @@ def _triad(device: str, total_bytes: int) -> TimedWork:
 
 
 def product(device: str, dtype: torch.dtype, slow_s: float = SLOW_S, precision: str = "highest") -> TimedWork:
-    """Return the largest square matmul that takes less than `slow_s` seconds.
-
-    The float32 matmul precision is `precision`, whatever user code has set.
-    """
+    """Return the largest square matmul below `slow_s` seconds, at a float32 precision of its own."""
     size = LARGEST_PRODUCT.get(device, 8192)
     while True:
         a, b = (torch.full((size, size), 0.5, device=device, dtype=dtype) for _ in range(2))

@@ -121,10 +121,7 @@ class LastCalls:
 
 
 def last_calls(job: CompileJob, original: Path, path: Path) -> LastCalls:
-    """Make all calls eagerly on two model copies; the second copy's last call is only prepared.
-
-    Raises LookupError if the model has no call.
-    """
+    """Make all eager calls on two model copies, but prepare the second's last; raises LookupError."""
     # Marks and stances are those of torch.compile.
     plain = replace(job, marks=(), conditions=replace(job.conditions, stance="default", force_backend="", primed=False))
     set_threads(job.conditions)
@@ -175,10 +172,7 @@ def _differences(
 
 
 def _with_times(record: Neighbour, job: CompileJob, path: Path, last: LastCalls, program: Program) -> Neighbour:
-    """Return the record with interleaved times of eager, compiled and the neighbour.
-
-    If compiled fails, the record has the reason, and no times of compiled.
-    """
+    """Return the record with interleaved times of eager, the neighbour, and compiled or why it failed."""
     wall, tensors = WallClock(job.device), last.model.tensors
     sides = {"eager": timed_side(last.eager, wall, last.eager.ready)}
     try:
@@ -446,10 +440,7 @@ def lazy_graph(mx: Any, result: Any) -> tuple[LazyNode, ...]:
 
 
 def graph_of_dot(text: str) -> tuple[LazyNode, ...]:
-    """Return the primitives of an MLX graph in DOT format, in execution order.
-
-    The order of the text is the execution order.
-    """
+    """Return the primitives of an MLX graph in DOT format, in its order, which is that of execution."""
     nodes = NODE.findall(text)
     place = {number: index for index, (number, _) in enumerate(nodes)}
     writer = {array: place[number] for number, array in WRITE.findall(text)}

@@ -53,10 +53,7 @@ def _original(node: Node) -> str:
 
 
 def _interpolated(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield Dynamo's call of `interpolate` that a node is from, by the name of its record.
-
-    Torch decomposes the call before it records the original ops.
-    """
+    """Yield Dynamo's call of `interpolate` that a node is from, which torch decomposes earlier."""
     for key in ("source_fn_stack", "fwd_source_fn_stack"):
         stack = node.meta.get(key) or [("", None)]
         if stack[-1][1] is interpolate:
@@ -81,10 +78,7 @@ def _number(node: Node) -> int | None:
 
 
 def _identity(node: Node) -> Hashable:
-    """Return what nodes of one call share.
-
-    A node of Dynamo's graph may call an op twice, as autocast does.
-    """
+    """Return what nodes of one call share; a Dynamo node may call an op twice, as autocast does."""
     return _original(node), _number(node), _traced(node)
 
 

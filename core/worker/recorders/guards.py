@@ -87,10 +87,7 @@ def _record(
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Disable Python's garbage collection in this context.
-
-    A collection visits everything that was traced, which takes ten times as long as the measurement.
-    """
+    """Disable Python's garbage collection, which takes ten times as long as the measurement."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -249,10 +246,7 @@ class GuardClock:
         return warm_us(copy, self._scope, CHECKS_OF_COPY)
 
     def _measure_leaves(self) -> None:
-        """Measure each leaf.
-
-        Leaves that torch checks last are measured first, since their family has no other measurement.
-        """
+        """Measure each leaf, those first that torch checks last: only here are they measured."""
         order = sorted(range(len(self._leaves)), key=lambda index: not self._leaves[index].last)
         taken = {index: self._check_us(self._leaves[index]) for index in order}
         cheapest_us = min((us for us in taken.values() if us is not None), default=0.0)

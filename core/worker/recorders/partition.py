@@ -123,10 +123,7 @@ def _reasons(network: Any) -> dict[str, tuple[str, ...]]:
 
 
 def emit_saved_values(emit: Emit, nodes: Nodes) -> Nodes:
-    """Record the saved values, and return the nodes unchanged.
-
-    Inductor calls this as its pass after fusion, when every output has its buffer.
-    """
+    """Record the saved values as Inductor's pass after fusion, when every output has a buffer."""
     graph = V.graph
     if not graph.is_backward and not graph.is_inference:
         with suppress(AttributeError, AssertionError):

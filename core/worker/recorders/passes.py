@@ -112,10 +112,7 @@ def _text(state: tuple[Any, ...]) -> tuple[str, list[tuple[str, str]]]:
 
 
 def printed(graph: Graph, names: list[str]) -> str:
-    """Return the statements of some nodes as torch prints them in the whole graph.
-
-    Empty if torch cannot print these nodes.
-    """
+    """Return the statements of some nodes as torch prints them in the whole graph; empty if it can't."""
     wanted = set(names)
     nodes: Any = [node for node in graph.nodes if node.name in wanted]
     try:
@@ -209,10 +206,7 @@ class PassRecorder:
 
     @contextmanager
     def recording_origins(self, module: GraphModule) -> Iterator[None]:
-        """Record the modules and stacks of Dynamo's graph, and of AOTAutograd's in this context.
-
-        For backends other than Inductor, which run none of the stages.
-        """
+        """Record the modules and stacks of graphs, for backends without Inductor's stages."""
         self._emit_origins("pre_grad", module, {})
         self._others += 1
         try:

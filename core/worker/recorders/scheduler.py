@@ -134,10 +134,7 @@ class ScheduleRecorder(logging.Handler):
         )
 
     def _traffic(self, node: Node) -> NodeTraffic:
-        """Return the bytes by buffer, from accesses before fusion.
-
-        So fused and unfused nodes are counted by the same rule.
-        """
+        """Return the bytes by buffer, from accesses before fusion, as for unfused nodes."""
         parts = [self._parts.get(snode.get_name()) or part_of(snode) for snode in node.get_nodes()]
         return traffic(parts, node.scheduler)
 
@@ -292,10 +289,7 @@ def _form(argument: Any) -> str:
 
 
 def _counted(fx_node: FxNode) -> int | None:
-    """Return the FLOPs of an op by torch's formula; None if there is no formula, or if it fails.
-
-    The formula gets the tensors in the graph's metadata. Torch itself would call the op on fake tensors.
-    """
+    """Return the FLOPs of an op by torch's formula for the tensors in the metadata; None if it fails."""
     formula = flop_registry.get(getattr(fx_node.target, "overloadpacket", fx_node.target))
     if formula is None or any("val" not in part.meta for part in (fx_node, *fx_node.all_input_nodes)):
         return None

@@ -137,10 +137,7 @@ class Modules:
         return {node.name: module for node, module in modules.items()}
 
     def _root(self, compilation: str) -> Module | None:
-        """Return the module whose method Dynamo traces; None if its first argument is no module.
-
-        A backward is compiled later, and uses the module of its forward.
-        """
+        """Return the module whose method Dynamo traces, for a backward its forward's; None if it is none."""
         tracer = getattr(tls, "current_tx", None)
         if tracer is not None:
             first = next(iter(tracer.f_code.co_varnames), "")

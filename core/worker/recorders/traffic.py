@@ -74,10 +74,7 @@ def span(index: Any, extents: Mapping[str, int]) -> Span | None:
 
 
 def exactly(place: Span) -> tuple[int, bool]:
-    """Return the number of positions in a span, and True if it is exact.
-
-    Overlapping axes give an upper bound.
-    """
+    """Return the number of positions in a span, and True if it is exact: no axes overlap."""
     places = math.prod(extent for _, extent in place.axes)
     reach = 0
     for stride, extent in place.axes:
@@ -98,10 +95,7 @@ def apart(left: Span, right: Span) -> bool:
 
 
 def _reachable(distance: int, steps: list[tuple[int, int, int]]) -> bool:
-    """Return True if steps, each with a minimum and maximum count, can sum to a distance.
-
-    True if in doubt.
-    """
+    """Return True if steps, each with a minimum and maximum count, can sum to a distance, or in doubt."""
     if not steps:
         return distance == 0
     (stride, least, most), rest = steps[0], steps[1:]
@@ -206,10 +200,7 @@ def _by_buffer(accesses: Iterable[Access]) -> dict[str, tuple[int, bool]]:
 
 
 def _together(name: str, accesses: list[Access]) -> tuple[int, bool]:
-    """Return the bytes of distinct accesses to one buffer, and True if they are exact.
-
-    The bytes are at most the sum of the accesses, and at most the size of the buffer.
-    """
+    """Return the bytes of distinct accesses to one buffer, at most its size, and True if exact."""
     whole = buffer_bytes(name)
     total = sum(access.nbytes for access in accesses)
     if any(access.exact and access.nbytes >= whole for access in accesses):
@@ -278,10 +269,7 @@ def _loops(index: Any, extents: dict[str, int]) -> list[Any]:
 
 
 def _of_call(call: Any) -> tuple[list[Access], list[Access]]:
-    """Return the accesses of a library call: its input views, and its outputs and mutations.
-
-    Empty for a view op.
-    """
+    """Return the accesses of a library call, not of a view op: its inputs, outputs and mutations."""
     overload = getattr(call, "op_overload", None)
     if overload is not None and _is_view(overload):
         return [], []

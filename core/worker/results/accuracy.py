@@ -67,10 +67,7 @@ def _fits(value: Any, like: torch.Tensor) -> bool:
 
 
 def _error(gap: Distance, dtype: torch.dtype) -> float | None:
-    """Return the relative error; for integers and booleans, the share of unequal elements.
-
-    None for an infinite or NaN error.
-    """
+    """Return the relative error, of integers the share of unequal elements; None if infinite or NaN."""
     if not (dtype.is_floating_point or dtype.is_complex):
         return gap.unequal / gap.elements if gap.elements else 0.0
     found = relative(gap.error, gap.norm)

@@ -35,10 +35,7 @@ class Precision:
 
     @classmethod
     def of(cls, value: Any) -> Precision:
-        """Return the precision of a tensor or a float.
-
-        A float has the tolerance of float32, since it is usually the item of a tensor in float32 or narrower.
-        """
+        """Return the precision of a tensor, or of a float: float32, as it is usually a tensor's item."""
         if not isinstance(value, torch.Tensor):
             of_float32 = cls.of(torch.empty(0))
             return of_float32 if _is_float32(value) else replace(of_float32, floor=floor(torch.float64))
@@ -138,10 +135,7 @@ def _fact(tensor: torch.Tensor, kind: str) -> str:
 
 
 def _strides(tensor: torch.Tensor) -> str:
-    """Return the strides as text, without dimensions of size 1, since their strides have no effect.
-
-    Empty if the tensor is not strided or has no elements.
-    """
+    """Return the strides as text, without dimensions of size 1, or empty if they have no effect."""
     if tensor.layout != torch.strided or tensor.numel() == 0:
         return ""
     return str([stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1])
@@ -196,10 +190,7 @@ class Excess:
 def beyond(
     left: torch.Tensor, right: torch.Tensor, precision: Precision, factor: float = 1.0, gap: Distance | None = None
 ) -> list[Excess]:
-    """Return the kinds of groups beyond `factor` times the tolerance; empty if the tensors are close.
-
-    `gap` is the tensors' distance, if it is known.
-    """
+    """Return the kinds of groups beyond `factor` times the tolerance; empty if the tensors are close."""
     gap = gap or distance(left, right)
     if not gap.unequal:
         return []

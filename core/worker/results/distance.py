@@ -30,10 +30,7 @@ class Distance:
 
 
 def distance(a: torch.Tensor, b: torch.Tensor) -> Distance:
-    """Return the distance of two tensors of one shape.
-
-    Raises RuntimeError if torch can't convert them.
-    """
+    """Return the distance of two tensors of one shape; raises RuntimeError if torch can't convert them."""
     found = [_of(x, y) for x, y in _chunks(a, b)]
     return Distance(
         elements=a.numel(),

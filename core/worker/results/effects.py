@@ -84,20 +84,14 @@ class CallEffects:
         return {**self.rest, **self.outputs, **self.gradients}
 
     def counts(self) -> dict[str, int]:
-        """Return the number of results by kind: output, gradient, input, buffer …
-
-        Containers and None are not counted.
-        """
+        """Return the number of results by kind: output, gradient, input, buffer …"""
         told = [name for name, leaf in self.all().items() if leaf is not None and not isinstance(leaf, Container)]
         kinds = [re.match(r"\w+", name) for name in told]
         return dict(Counter(kind.group() for kind in kinds if kind))
 
 
 def unlike(eager: StateBefore, compiled: StateBefore, first: bool) -> str:
-    """Return the name of the first value that differs between two model copies before a call.
-
-    Empty if there is none. Inputs are always compared, tensors of the state only before the first call.
-    """
+    """Return the first value that differs between two model copies before a call, or empty."""
     for name, one in eager.leaves.items():
         other = compiled.leaves.get(name)
         is_input = name.startswith("input ")
@@ -266,10 +260,7 @@ def _differ(left: str, right: str) -> str:
 
 
 def _message(line: str) -> str:
-    """Return a line of standard error, from which a warning's location is removed.
-
-    Empty for the source line below a warning.
-    """
+    """Return a line of standard error without a warning's location, empty for the source line below it."""
     return "" if line.startswith("  ") else WARNING.sub(r"\1", line)
 
 

@@ -124,10 +124,7 @@ class Judge:
         return self._by_reference(difference, eager, compiled, call)
 
     def other_numbers(self, drawn: frozenset[Generators]) -> str:
-        """Return why compiled draws other random numbers than eager; empty if both draw the same.
-
-        Dynamo, and so every backend, draws torch's numbers in place of NumPy's.
-        """
+        """Return why compiled draws other random numbers than eager, such as torch's for NumPy's."""
         if "numpy" in drawn and not torch._dynamo.config.use_numpy_random_stream:
             return NUMPY
         return RANDOM if "torch" in drawn and self._draws_otherwise() else ""

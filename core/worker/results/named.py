@@ -250,10 +250,7 @@ def equal(left: torch.Tensor, right: torch.Tensor) -> bool:
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Return True if two Python values are equal.
-
-    Objects without value comparison only need equal classes.
-    """
+    """Return True if two Python values are equal, or of one class that has no equality."""
     if type(left).__qualname__ != type(right).__qualname__:
         return False
     if isinstance(left, float):

@@ -82,10 +82,7 @@ def scaled(
 
 
 def is_close(wanted: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bool:
-    """Return True if all errors, relative to the magnitude around them, are within `tolerance`.
-
-    Integers and complex numbers must be equal.
-    """
+    """Return True if all errors are within `tolerance` of the magnitude around, or 0 for integers."""
     gap = distance(wanted, actual)
     if gap.odd or not gap.unequal or not wanted.dtype.is_floating_point:
         return not gap.unequal

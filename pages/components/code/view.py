@@ -242,10 +242,7 @@ def _tokens(text: str, language: str) -> Iterator[Piece]:
 
 
 def _append(line: list[Piece], css_class: str, text: str) -> None:
-    """Append a piece of text, with invisible characters escaped.
-
-    It is joined with the previous piece if both look the same.
-    """
+    """Append text with invisible characters escaped, to the previous piece if both look the same."""
     if text.isprintable():
         _join(line, css_class, text)
         return

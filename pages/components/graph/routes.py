@@ -31,10 +31,7 @@ Respond = Callable[[wire.StoredGraph, Request], Response]
 
 
 def graph_routes(base: str = "") -> list[Route]:
-    """Return the routes below `base`, the server's own path.
-
-    A request names a graph by its digest, which cannot be guessed.
-    """
+    """Return the routes below the server's own path; a graph's digest cannot be guessed."""
     start = f"/{base.strip('/')}/graph/{{digest}}" if base.strip("/") else "/graph/{digest}"
     return [Route(f"{start}/{name}", _endpoint(respond)) for name, respond in RESPONSES.items()]
 
@@ -127,10 +124,7 @@ def _file(request: Request, content: bytes, kind: str, name: str) -> Response:
 
 
 def _zipped(request: Request, content: bytes, kind: str, headers: dict[str, str], status: int) -> Response:
-    """Return the response, compressed if it is large.
-
-    Streamlit would compress it at the highest level, which is slower.
-    """
+    """Return the response, compressed if it is large, at a faster level than Streamlit's."""
     if len(content) > LEAST_ZIPPED_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
         content = gzip.compress(content, ZIP_LEVEL)
         headers |= {"content-encoding": "gzip", "vary": "accept-encoding"}

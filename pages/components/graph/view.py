@@ -109,10 +109,7 @@ def graph_view(
 
 
 def _newest(memory: str, requested: Choice, reported: object, value: Choice) -> Choice:
-    """Return the newer of the caller's value and the browser's report.
-
-    A caller who passes back the last result makes no new selection.
-    """
+    """Return the newer of the caller's value and the browser's report; the last result is not new."""
     last_request, last_result, last_report = st.session_state.get(memory, (requested, requested, reported))
     if requested not in (last_request, last_result):
         chosen = requested

@@ -12,8 +12,5 @@ _COMPONENT = st.components.v2.component(
 
 
 def one_entry_a_page(*, key: str) -> None:
-    """Add a browser history entry only for a new page or run.
-
-    Streamlit would add one for each changed query parameter.
-    """
+    """Add a browser history entry only for a new page or run, not for each query parameter."""
     _COMPONENT(key=key, data=message({}))

@@ -60,10 +60,7 @@ class KeysData(msgspec.Struct, frozen=True):
 
 
 def page_keys(on_press: Callable[[str], None], *, key: str) -> None:
-    """Call `on_press` with the pressed key before the page runs again.
-
-    The key is one of `KeysData.keys`, or in a presentation also one of `TURNS`.
-    """
+    """Call `on_press` with the pressed key, one of `KeysData.keys` or `TURNS`, before the page runs again."""
 
     def changed() -> None:
         on_press(str(browser_value(key, "pressed") or ""))

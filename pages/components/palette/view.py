@@ -97,10 +97,7 @@ def palette(data: PaletteData, *, key: str, on_choose: Callable[[PaletteChoice],
 
 
 def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) -> None:
-    """Send the entries of a run once the browser has requested them.
-
-    `make` returns RunEntriesData as built-in Python types.
-    """
+    """Send the entries of a run, RunEntriesData as built-in types, once the browser requests them."""
     data = make() if browser_value(key, "wanted") == run else msgspec.to_builtins(RunEntriesData(""))
     _ENTRIES(key=key, data=[data], default={"wanted": None}, on_wanted_change=_nothing)
 

@@ -24,10 +24,7 @@ class UploadData(msgspec.Struct, frozen=True):
 
 
 def upload(most_bytes: int, *, key: str, on_stored: Callable[[str], None], profile_of: str = "") -> None:
-    """Offer to upload a file of at most `most_bytes`; `on_stored` gets the id of its run.
-
-    With `profile_of`, the file is a profile of that run; otherwise it becomes a new run.
-    """
+    """Offer to upload a log, or a profile of a run; `on_stored` gets the id of the run."""
 
     def stored() -> None:
         run_id = browser_value(key, "stored")

@@ -160,10 +160,7 @@ def _refused(segment: views.SegmentView) -> None:
 
 
 def file_station(view: View, segment: views.SegmentView, row: DeltaGenerator) -> None:
-    """Draw the bytes of a section; if the file is not available, the recorded table of sections.
-
-    `row` is the container of the row of steps.
-    """
+    """Draw the bytes of a section below the `row` of steps, or the recorded table of sections."""
     program = program_or_reason(segment)
     if program is None:
         return

@@ -248,10 +248,7 @@ ALWAYS = WITHOUT_COMPILER[1:]
 
 
 def change_menu(view: View, segment: views.SegmentView) -> None:
-    """Draw fields for the accelerator's options, and a button that runs the job with them.
-
-    Draw nothing if the job doesn't use the accelerator or may not run here, as for an imported log.
-    """
+    """Draw fields for the accelerator's options and a button, if its job may run here."""
     job = job_again(view)
     if job is None or not views.AcceleratorOptions.is_used(job):
         return
@@ -308,10 +305,7 @@ def _options(title: str, view: RunView) -> None:
 
 
 def offer(view: RunView, absence: views.AcceleratorAbsence) -> None:
-    """Offer the accelerator unless its C++ compiler is known to be missing here.
-
-    If the compiler is missing, or was missing in the run, also offer backends that need no compiler.
-    """
+    """Offer the accelerator if it has a C++ compiler, otherwise also backends that need none."""
     job = job_here(view, JobForm.accelerator_command)
     if job is None:
         return

@@ -168,10 +168,7 @@ def _bounds(sizes: dict[str, int], job: CompileJob) -> dict[str, tuple[int | Non
 
 
 def _typed_bounds(name: str, least: int | None, most: int | None) -> tuple[int | None, int | None]:
-    """Draw two fields for the bounds of a dimension; return the bounds that the visitor entered.
-
-    An empty field gives None: torch chooses the bound.
-    """
+    """Draw two fields for a dimension's bounds; return those entered, or None for torch's."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{code(name)} from", width=130)
         typed = _bound("at least", name, least)

@@ -45,10 +45,7 @@ def offer_backends(view: RunView) -> None:
 
 
 def write_backend(view: RunView, job: CompileJob) -> None:
-    """Draw the editor, which starts with the run's own or a built-in backend.
-
-    Draws nothing if the visitor may not bring code.
-    """
+    """Draw the editor for the run's own or a built-in backend, if the visitor may bring code."""
     if not may_bring_code():
         return
     st.header("Write your own", anchor=False)
@@ -80,10 +77,7 @@ def run_with(job: CompileJob, chosen: BackendChoice) -> None:
 
 
 def edit_and_run(view: RunView, kernel: Kernel) -> None:
-    """Offer to edit a kernel's output code or the graph behind it, and to run the model with it.
-
-    Draw nothing for code that may not run here, for a target, and for backends other than Inductor.
-    """
+    """Offer to edit a kernel's output code or the graph behind it, and to run the model with it."""
     job = job_again(view)
     if job is None or job.target or job.compile.backend != "inductor" or not may_bring_code():
         return

@@ -101,10 +101,7 @@ def _shown(shown: ShownRun, selected: Selection) -> views.Shown:
 
 
 def _graph(compilation: Compilation, source: str, schedule: Schedule | None) -> str:
-    """Return the id of the graph in a view; if the view shows none, the id of the page's graph.
-
-    Empty if the page shows no graph.
-    """
+    """Return the id of the graph in a view, otherwise on the page; empty if there is none."""
     names = [graph.id for graph in compilation.graphs]
     drawn = [name for name in names if source == component_key(f"fx-{compilation.id}-{name}")]
     if state_of(PAGE) == menu.FUSION.name and schedule is not None:
@@ -277,10 +274,7 @@ def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hin
 
 
 def _submit(run: Run, form: str, label: str, write: Written, field: str) -> None:
-    """Write the text of a field, as a callback.
-
-    If the text is refused, the field keeps the text and shows the reason.
-    """
+    """Write the text of a field, as a callback, or keep it there with the reason."""
     text, writing, before = str(state_of(field) or ""), state_of(WRITING), state_of(REFUSED)
     set_state(WRITING, None)
     set_state(REFUSED, None)
@@ -317,10 +311,7 @@ def _elsewhere(view: views.CommentsView, anchor: views.Anchor) -> None:
 
 
 def link(view: views.CommentsView, anchor: views.Anchor, label: str, run: Run | None = None) -> None:
-    """Draw a link to the page of a part of a run, by default of the shown run.
-
-    The linked page selects the part and shows its comments.
-    """
+    """Draw a link to the page of a part of a run, by default the shown one, with its comments."""
     target = view.target(anchor)
     page = menu.PAGES[target.page]
     of_run = {url.RUN: run.id} if run is not None else url.link()

@@ -84,10 +84,7 @@ def phase_chart(compare: views.CompareView, on: Theme) -> go.Figure:
 
 
 def _time_together(times: CompareTimes, left: RunView, right: RunView) -> None:
-    """Offer to time both compiled calls alternately in one process.
-
-    Draw nothing unless the jobs differ only in compile settings, and may run here.
-    """
+    """Offer to time both compiled calls alternately in one process, if only compile settings differ."""
     job = job_again(left)
     both = times.together(job, right.job) if job is not None and right.job is not None else None
     if both is not None and pressed(

@@ -175,10 +175,7 @@ def original_run(view: RunView) -> None:
 
 
 def back_link(view: RunView) -> RunView | None:
-    """Draw the link to the original run, if this run tries a fix; return the original run.
-
-    None if there is no original run, or if the original run has no report.
-    """
+    """Draw the link to the original run, if this run tries a fix of its report; return it."""
     before = open_view(view.job.repairs_of) if view.job is not None and view.job.repairs_of else None
     if before is None:
         return None

@@ -28,10 +28,7 @@ ROW_PX, HEAD_PX = 31, 36
 
 
 def compilation_table(table: Table[TreeRow]) -> None:
-    """Draw a table with a row per compilation, children below their parent; a click selects a compilation.
-
-    Each number is drawn as a bar; the largest number of a column has the full length.
-    """
+    """Draw a table with a row per compilation, children below their parent; a click selects one."""
     styled, settings = framed(table)
     for column in table.shown:
         if column.is_number:
@@ -169,10 +166,7 @@ def record_text(artifacts: views.ArtifactsView, number: int, text: str, language
 
 
 def record_logs(view: RunView) -> None:
-    """Offer a run of the same job that records selected messages of TORCH_LOGS.
-
-    Draw nothing if the job may not run here.
-    """
+    """Offer a run of the same job that records selected messages of TORCH_LOGS."""
     job = job_again(view)
     if job is None:
         return

@@ -88,10 +88,7 @@ def cached_file(key: str, answer: results.LadderAnswer) -> None:
 
 
 def chosen_kernel(view: View, generated: Mapping[str, views.KernelView]) -> views.KernelView:
-    """Let the visitor pick a kernel, and return it; the kernel's id becomes the URL's selection.
-
-    The default is the selected kernel, otherwise the kernel with the most FX nodes.
-    """
+    """Let the visitor pick a kernel, by default that with most FX nodes, as the URL's selection."""
     selected = (url.selected() or "").removeprefix("k:")
     fallback = views.most_nodes(generated)
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
@@ -153,10 +150,7 @@ class RungSide:
 
 
 def compare_view(view: View, shown: views.KernelView) -> None:
-    """Let the visitor choose two sides, and draw their diff.
-
-    The default right side is the same kernel in another run of the model.
-    """
+    """Let the visitor choose two sides, by default of the kernel in two runs, and draw their diff."""
     right_run = _other_run(view)
     if right_run is None and shown.kernel.language == "cpp":
         st.info(views.KernelView.no_other_run)
@@ -193,10 +187,7 @@ def _other_run(view: View) -> Run | None:
 
 
 def _side(view: View, shown: views.KernelView, run: Run, key: str, later: bool) -> RungSide | None:
-    """Draw the choices of one side, and return them; None if that side has nothing to compare.
-
-    The default run is `run`. With `later`, a later rung is the default.
-    """
+    """Draw the choices of one side, of a `later` rung on request, and return them; or None."""
     runs = {listed.id: listed.status.title for listed in named_runs()[:MOST_RUNS]}
     runs.setdefault(view.run.id, view.shown.status.title)
     runs.setdefault(run.id, view.shown.status.title)

@@ -142,10 +142,7 @@ def _checking(shown: ShownRun) -> None:
 
 
 def _checks(view: ExerciseView, shown: ShownRun) -> None:
-    """Draw the outcome, and each check with a link to its evidence.
-
-    If the exercise is not solved, torch's messages follow.
-    """
+    """Draw the outcome, each check with a link to its evidence, and torch's messages if unsolved."""
     result = view.attempt(shown.status, shown.report)
     show = st.success if result.solved else st.warning
     show(result.title, icon=":material/check_circle:" if result.solved else ":material/pending:")

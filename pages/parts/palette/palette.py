@@ -161,10 +161,7 @@ def runs_group(named: Sequence[lists.ListedRun]) -> PaletteGroup:
 
 @cached()
 def run_groups(run_id: str, _view: RunView) -> Mapping[str, Any]:
-    """Return the entries of a run with a report: RunEntriesData as built-in Python types.
-
-    A live run has no nodes, since its graphs are not cached.
-    """
+    """Return the entries of a run with a report: RunEntriesData as built-in Python types."""
     report = _view.report
     nodes = [] if _view.going else _node_groups(_view)
     groups = (*_compilation_groups(report), *_kernel_groups(report), *nodes)

@@ -47,10 +47,7 @@ def steady_chart(medians: Sequence[tuple[str, float, tuple[float, float]]], doub
 
 
 def break_even_chart(break_even: CallTotals, on: Theme) -> go.Figure:
-    """Draw total time over the number of calls, eager and compiled.
-
-    A band marks the break-even: the numbers of calls between which the lines cross.
-    """
+    """Draw total time over the number of calls, with a band where the lines cross."""
     soonest, latest = break_even.soonest, break_even.latest
     calls = break_even.calls
     totals = {
@@ -122,10 +119,7 @@ LINKS = {GRAPH: menu.FX_GRAPH.title, KERNELS: menu.KERNELS.title}
 
 
 def flame_chart(view: RunView, phases: compile_time.CompileTimeView) -> None:
-    """Draw the flame chart of one compilation's phases, or of all compilations' phases.
-
-    The chosen phase is in the URL, and a clicked link opens its page.
-    """
+    """Draw the flame chart of phases; the chosen one is in the URL, and a clicked link opens its page."""
     picture = _picture(view.run.id, view.report.log_bytes, phases.compile_id, phases)
     wanted = url.selected() or ""
     key = f"flame-{view.run.id}-{phases.compile_id}"

@@ -226,10 +226,7 @@ def _mark_peak(figure: go.Figure, live_bytes: Sequence[int], peak: int, factor: 
 
 
 def _anchor(fraction: float) -> str:
-    """Return Plotly's `xanchor` that leaves room for a point's label.
-
-    `fraction` is the point's position on the axis, from 0 to 1.
-    """
+    """Return Plotly's `xanchor` with room for the label of a point at 0 to 1 of the axis."""
     return "right" if fraction > 0.8 else "left" if fraction < 0.2 else "center"
 
 

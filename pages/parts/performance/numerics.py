@@ -90,10 +90,7 @@ def chosen_lines(view: RunView, draw_lines: Callable[..., object], graph: views.
 
 
 def results_chart(points: Sequence[views.ErrorPoint], on: Theme) -> go.Figure:
-    """Draw each result's error in eager and in compiled, on a logarithmic axis.
-
-    The chart has at most `MOST_RESULTS` results, in the order of the points.
-    """
+    """Draw the errors of the first `MOST_RESULTS` results, eager and compiled, on a logarithmic axis."""
     shown = points[:MOST_RESULTS]
     # Separate positions on the axis even for equal names.
     names = [f"result {point.position}" for point in shown]
@@ -164,10 +161,7 @@ def nodes_chart(graph: views.NodeNumericsView, selected: str, on: Theme) -> go.F
 
 
 def _mark(figure: go.Figure, point: views.ErrorPoint, low: float, first: bool, on: Theme) -> None:
-    """Mark a node with a ring and its name.
-
-    `first` is True for the first node that differs, whose mark is red; False for the selected node.
-    """
+    """Mark a node with a ring and its name, red for the first node that differs."""
     error = _placed(point.errors[COMPILED], low)
     if error is None:
         return
@@ -195,10 +189,7 @@ def _mark(figure: go.Figure, point: views.ErrorPoint, low: float, first: bool, o
 
 
 def _placed(error: float | None, low: float) -> float | None:
-    """Return an error's position on a logarithmic axis; None if there is no error.
-
-    An error of zero is at `low`.
-    """
+    """Return an error's position on a logarithmic axis, at `low` for zero; None if there is no error."""
     return None if error is None else max(error, low)
 
 

@@ -61,10 +61,7 @@ WIDTHS = {"model": 215, lists.SPEEDUP: 80, "shows": 150}
 
 @st.fragment(run_every=1.0)
 def torch_is_starting(meanwhile: str = "") -> None:
-    """Show that torch is starting, and rerun the page once torch's environment is known.
-
-    `meanwhile` is a sentence about things that the visitor can do until then.
-    """
+    """Show that torch is starting, what works `meanwhile`, and rerun the page once it has."""
     if server.environment() is not None:
         st.rerun()
     st.caption(f"{progress.starting_words(server.runner().engine.nodes('cpu'))} {meanwhile}")
@@ -130,10 +127,7 @@ def _put_away() -> None:
 
 
 def code_form(environment: Environment | None, start: Beginning | None) -> None:
-    """Draw the form for pasted code or a file of this machine, if the visitor may bring code.
-
-    Initially it contains the code of the run to edit, otherwise the text that was typed here before.
-    """
+    """Draw the form for pasted code or a file, if allowed, with the edited run's or last typed code."""
     if not may_bring_code():
         st.info(
             JobForm.no_code,
@@ -173,10 +167,7 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
 
 
 def script_button(read: Callable[[], str], edit: Callable[[str], str]) -> None:
-    """Draw a button that puts a script, changed by `edit`, into the editor of *New run*.
-
-    Nothing runs before *Compile* is pressed.
-    """
+    """Draw a button that puts a script, changed by `edit`, into the editor of *New run*."""
     if may_bring_code() and pressed(
         "Open as a script", key="open-as-script", icon=":material/edit_document:", help=JobForm.script_help
     ):
@@ -256,10 +247,7 @@ def log_form() -> None:
 
 
 def job_options(form: JobForm, run_id: str) -> CompileJob:
-    """Draw the options of `torch.compile` and of the run; return the new job.
-
-    `run_id` is the run that the form's job comes from, empty if there is none. Raises JobError.
-    """
+    """Draw the options of `torch.compile` and of the run; return the new job. Raises JobError."""
     key = _key(form, run_id)
     for sentence in form.unread:
         st.caption(sentence)

@@ -147,10 +147,7 @@ def report_issue(shown: ShownRun) -> None:
 
 
 def share(shown: ShownRun) -> None:
-    """Draw the run's link for visitors without a role, and buttons to make or withdraw it.
-
-    Draws nothing unless the visitor owns the run.
-    """
+    """Draw the owner's link for visitors without a role, and buttons to make or withdraw it."""
     run = shown.run
     if not who().owns(shown.status.by):
         return
@@ -288,10 +285,7 @@ def measured_yet(run: Run) -> None:
 
 
 def followed_log(shown: ShownRun) -> None:
-    """Show how much of a followed log was read, and a button that stops following.
-
-    Rerun the page when there is more.
-    """
+    """Show how much of a followed log was read, as it grows, and a button that stops following."""
     drawn_s, ranks = time.monotonic(), shown.run.ranks()
 
     @st.fragment(run_every=FOLLOW_S)

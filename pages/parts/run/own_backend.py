@@ -23,10 +23,7 @@ DRAFT = "backend-draft"
 
 
 def chosen_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | None:
-    """Return the chosen backend of the form; None if the model's file decides.
-
-    Draw an editor for a custom backend, and the code of a built-in backend.
-    """
+    """Draw and return the chosen backend of the form; None if the model's file decides."""
     if choice == AS_FILE:
         return None
     if choice != OWN:
@@ -39,10 +36,7 @@ def chosen_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | No
 
 
 def current_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | None:
-    """Return the backend chosen when the form was last drawn; None if the model's file decides.
-
-    The returned code of a custom backend may be outdated: only rely on whether it is empty.
-    """
+    """Return the backend chosen when the form was last drawn, with code if any; or None."""
     if choice != OWN:
         return None if choice == AS_FILE else BackendChoice(choice)
     custom = BackendChoice.custom(job)
@@ -57,10 +51,7 @@ def _way(key: str) -> str:
 
 
 def own_code(job: CompileJob, key: str, most: int = TALL) -> BackendChoice:
-    """Draw an editor for a custom backend, and return the backend; typed text is stored.
-
-    The editor starts with the job's backend or with a built-in backend.
-    """
+    """Draw an editor for a custom backend, which starts with a known one, and return the backend."""
     starts = BackendChoice.starts(job)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         begin = st.selectbox("Begin with", list(starts), key=f"{key}-own-begin", width=190) or next(iter(starts))
@@ -96,10 +87,7 @@ def _built_in_code(backend: BackendChoice, key: str) -> None:
 
 
 def with_backend(job: CompileJob, chosen: BackendChoice) -> CompileJob:
-    """Return the job with another backend.
-
-    Its mode, options and target are removed: they belong to the previous backend, and targets need Inductor.
-    """
+    """Return the job with another backend, without mode, options and target of the previous one."""
     changed = job.with_settings(backend=chosen.name, backend_code=chosen.code, mode=None, options=None)
     return replace(changed, target="")
 

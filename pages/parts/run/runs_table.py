@@ -233,10 +233,7 @@ def _delete(*runs: Run) -> None:
 
 
 def history(text: str) -> None:
-    """Draw the chart of one model's runs over time, and the choices of model, number and axis.
-
-    Only runs that match the search `text` count.
-    """
+    """Draw the chart of one model's runs that match a search, and the choices of model and axis."""
     if opened := state_of(OPENED):
         set_state(OPENED, None)
         show_run(opened)

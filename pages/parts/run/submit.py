@@ -1,7 +1,7 @@
 """Submission of a job: start a new run or open an existing run, and buttons for the shown run's job.
 
 Buttons run the job again: to measure it, to record more, to replace unreliable times, or for another device.
-One button fills the form with the job.
+One button fills the form with the job. Nothing is drawn where the job may not run again here, as for an imported log.
 """
 
 from collections.abc import Callable
@@ -26,28 +26,19 @@ from pages.session.url import pressed
 
 
 def job_to_change(of: ShownRun | RunView) -> CompileJob | None:
-    """Return the job of a run as the start of a changed job, possibly for another device.
-
-    None for an imported log, for a script, and for code that may not run here.
-    """
+    """Return the job of a run, also for another device, as the start of a changed job; or None."""
     job = job_to_edit(of)
     return None if job is None or job.model.is_script else job
 
 
 def job_to_edit(of: ShownRun | RunView) -> CompileJob | None:
-    """Return the job of a run to fill the form.
-
-    None for an imported log, and for code that may not run here.
-    """
+    """Return the job of a run to fill the form; None for a log, and for code that may not run here."""
     job = of.job
     return job if job is not None and (job.model.kind == "sample" or may_bring_code()) else None
 
 
 def job_again(of: ShownRun | RunView) -> CompileJob | None:
-    """Return the job of a run; None if this visitor may not run it again here.
-
-    None for an imported log, a script, code that may not run here, and a job whose device is missing here.
-    """
+    """Return the job of a run; None if this visitor may not run it again here, or has no such device."""
     job = job_to_change(of)
     return None if job is None or missing_device(job) else job
 
@@ -59,10 +50,7 @@ def job_on_device(of: ShownRun | RunView) -> CompileJob | None:
 
 
 def job_here(of: RunView, command: str) -> CompileJob | None:
-    """Return the job of a run as it can run here; the page says if that is on another device.
-
-    None if the job may not run here: the page then has the command of a terminal, and leads to a new run.
-    """
+    """Return the job of a run as it can run here, or None after a command for a terminal."""
     job = job_to_change(of)
     if job is None:
         st.caption(JobForm.in_a_terminal)
@@ -119,10 +107,7 @@ def stored_run(job: CompileJob) -> Run | None:
 
 
 def run_of(job: CompileJob) -> Run | None:
-    """Return a finished run of the same job, otherwise a new run.
-
-    None if the new run is refused; the page then shows the reason.
-    """
+    """Return a finished run of the same job, otherwise a new run; None after a refusal."""
     fitted = server.runner().limits.fitted(job)
     return stored_run(fitted) or attempt(lambda: actions.submit(fitted))
 
@@ -140,10 +125,7 @@ HELP = JobForm.again_help
 
 
 def measure_now(of: RunView) -> None:
-    """Offer to measure a run that was not measured.
-
-    Draw nothing if the job may not run again here, or has a target.
-    """
+    """Offer to measure a run that was not measured."""
     job = job_on_device(of)
     if job is None or job.measure:
         return
@@ -152,10 +134,7 @@ def measure_now(of: RunView) -> None:
 
 
 def measure_again(*sides: RunView, label: str = "Measure again") -> None:
-    """Offer to measure each run with unreliable times again.
-
-    Draw nothing for a live run, and for a run that may not run again.
-    """
+    """Offer to measure each ended run with unreliable times again."""
     for at, of in enumerate(sides):
         if not of.going and OverviewView(of.report).is_doubtful:
             side = f" ({('left', 'right')[at]})" if len(sides) > 1 else ""
@@ -202,30 +181,21 @@ def edit_and_run_again(shown: ShownRun) -> None:
 
 
 def measure_memory(of: RunView) -> None:
-    """Offer to measure the memory of a run.
-
-    Draw nothing if the job may not run again here, already measures memory, or has a target.
-    """
+    """Offer to measure the memory of a run without it."""
     job, icon = job_on_device(of), menu.MEMORY.icon
     if job and not job.memory and pressed("Measure memory", key="measure-memory", icon=icon, help=HELP["memory"]):
         submit_or_open(replace(job, memory=True))
 
 
 def record_profile(of: RunView) -> None:
-    """Offer to record a profile of the calls of a run.
-
-    Draw nothing if the job may not run again here, or has a target.
-    """
+    """Offer to record a profile of the calls of a run."""
     job, icon = job_on_device(of), menu.TIMELINE.icon
     if job and pressed("Record a profile", key="record-profile", icon=icon, help=HELP["profile"]):
         submit_or_open(replace(job, profile=True), menu.TIMELINE)
 
 
 def capture_now(of: RunView) -> None:
-    """Offer to capture a run's model in other ways.
-
-    Draw nothing if the job may not run again here, or already captures.
-    """
+    """Offer to capture a run's model in other ways, unless it has."""
     job = CaptureView.capturing(job_again(of))
     if job is not None and pressed("Run other captures", key="capture-now", icon=menu.CAPTURES.icon):
         submit_or_open(job, menu.CAPTURES)
@@ -240,10 +210,7 @@ def neighbours_now(of: RunView) -> None:
 
 
 def numerics_now(of: RunView, label: str) -> None:
-    """Offer to compare all results and nodes of a run with float64.
-
-    Draw nothing if the job may not run again here, already compares nodes, or has a target.
-    """
+    """Offer to compare all results and nodes of a run with float64, unless it does."""
     job = job_on_device(of)
     if job is None or job.numerics == "nodes":
         return
@@ -252,10 +219,7 @@ def numerics_now(of: RunView, label: str) -> None:
 
 
 def bits_now(of: RunView, numerics: NumericsView) -> None:
-    """Offer to compare a run bit by bit with another configuration.
-
-    Draw nothing if the job may not run again here, has a target, or has a backend other than Inductor.
-    """
+    """Offer to compare a run of Inductor bit by bit with another configuration."""
     job = job_again(of)
     if job is None or not numerics.compares_bits(job):
         return
@@ -270,20 +234,14 @@ def bits_now(of: RunView, numerics: NumericsView) -> None:
 
 
 def debug_files_now(of: RunView) -> None:
-    """Offer to record the debug files of a run.
-
-    Draw nothing if the job already records them, or may not run again here.
-    """
+    """Offer to record the debug files of a run without them."""
     job = job_again(of)
     if job is not None and not job.debug_files and pressed("Run with debug files", key="debug-files-now"):
         submit_or_open(replace(job, debug_files=True, measure=False))
 
 
 def retarget(of: ShownRun | RunView) -> None:
-    """Offer to run the job for each other target, or on this machine's device.
-
-    Draw nothing for an imported log, a script, and code that may not run here.
-    """
+    """Offer to run the job for each other target, or on this machine's device."""
     job = job_to_change(of)
     if job is None:
         return

@@ -148,10 +148,7 @@ def memory_chart(view: SweepView, on: Theme) -> go.Figure:
 
 
 def ratio_lines(view: SweepView, on: Theme) -> go.Figure:
-    """Draw the speedup over the numeric axis, one line per series, with 99 % intervals.
-
-    Above 1, compiled is faster.
-    """
+    """Draw the speedup over the numeric axis, one line per series, with 99 % intervals."""
     figure, title = go.Figure(), view.axis_title
     for place, series in enumerate(view.series):
         middles = [point.ratio.middle for point in series.points]
@@ -232,10 +229,7 @@ def _time_line(figure: go.Figure, side: Side, view: SweepView, factor: float) ->
 
 
 def cumulative_chart(view: SweepView, on: Theme) -> go.Figure:
-    """Draw total time over the number of calls, for eager and for compiled in each cell.
-
-    A compiled line starts with the cost of the cell's first calls.
-    """
+    """Draw total time over the number of calls, for eager and for compiled in each cell."""
     totals = view.totals
     assert totals is not None
     calls, eager_s, last = totals.calls, totals.eager_s, totals.last_call

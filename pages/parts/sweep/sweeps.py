@@ -73,10 +73,7 @@ def sweep(shown: ShownSweep) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _going(shown: ShownSweep) -> None:
-    """Draw the progress of a running sweep, as an error if all ended cells failed.
-
-    Rerun the page when there is new data.
-    """
+    """Draw the progress of a running sweep as it grows, as an error if all ended cells failed."""
     if not is_as_shown(shown):
         st.rerun()
     words = shown.view.progress(shown.left_s, shown.waits)
@@ -214,10 +211,7 @@ def _two_sided(known: Sequence[float], on: Theme) -> dict[str, object]:
 
 
 def _logarithms(lines: list[list[float | None]]) -> list[list[float | None]]:
-    """Return the base-10 logarithm of each value; None stays None.
-
-    Zero has no logarithm, so it counts as half the least positive value.
-    """
+    """Return the base-10 logarithm of each value, of zero that of half the least; None stays."""
     least = min((value for line in lines for value in line if value is not None and value > 0), default=1.0)
     return [[None if value is None else math.log10(max(value, least / 2)) for value in line] for line in lines]
 
@@ -304,10 +298,7 @@ def job_to_vary(job: CompileJob | None, shown: CompileJob | None) -> CompileJob:
 
 
 def sweeps_so_far() -> None:
-    """Draw one row per sweep, with a button to open it.
-
-    A single ticked sweep can be renamed; all ticked sweeps can be deleted.
-    """
+    """Draw one row per sweep, with buttons to open, rename and delete."""
     sweeps = listed_sweeps()
     st.header("Sweeps so far", anchor=False)
     if not sweeps:
@@ -414,10 +405,7 @@ def _confirm(question: SweepQuestion) -> None:
 
 
 def _cost(question: SweepQuestion) -> str:
-    """Return the cost of a preset.
-
-    Empty if the job's calls cannot be read; the field for the calls reports the error.
-    """
+    """Return the cost of a preset; empty if the job's calls cannot be read."""
     return attempt(lambda: question.cost, passed_over) or ""
 
 
