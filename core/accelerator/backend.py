@@ -28,7 +28,7 @@ from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 from core.accelerator.builder import hinted
 from core.accelerator.library import runtime
 from core.accelerator.lowering import KERNELS, WHOLE, Support, op_name
-from core.accelerator.program.file import program_sections
+from core.accelerator.program.file import sections_of
 from core.accelerator.program.program import (
     DTYPES,
     PASSES,
@@ -407,7 +407,7 @@ def described(segment: SegmentModule, file: str) -> PipelineSegment:
         dynamic=segment.dynamic,
         entries=tuple(_entry(compiled.program, item) for item in compiled.program.instructions),
         passes=_described_passes(compiled),
-        sections=program_sections(compiled.file),
+        sections=sections_of(compiled.file, len(compiled.file)),
         buffers=_buffers(compiled.program),
         times_s=compiled.times_s,
         written_bytes=written,

@@ -24,6 +24,15 @@ CLASSES = (
                 "entire_backward", "fullgraph_capture", "symbolic", "pgo", "get_user")),
 )  # fmt: skip
 
+# Phase class in a sentence.
+CLASS_WORDS = {
+    "compile": "kernel compilation",
+    "codegen": "code generation",
+    "inductor": "Inductor's passes and lowering",
+    "aot_autograd": "AOTAutograd",
+    "dynamo": "Dynamo tracing",
+    "other": "work outside of torch's phases",
+}
 # Phase around the build of an AOTInductor package.
 AHEAD_OF_TIME = "compile_fx_aot"
 # Definition of compile time, shown on every page.
@@ -138,6 +147,60 @@ def _class_intervals(phases: Sequence[Phase]) -> Iterator[tuple[str, str, float]
         owner = _owner(phases, open_spans)
         inward = (kinds[owner], *(kinds[index] for index in reversed(open_spans)))
         yield phases[owner].compilation, next((kind for kind in inward if kind != "other"), "dynamo"), seconds
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTotal:
+    """Lookups of one of torch's caches in a process; a number is None if torch does not say it.
+
+    `is_counted` is True if torch would count a lookup: without numbers, there was none.
+    """
+
+    cache: Literal["dynamo", "aotautograd", "fx_graph", "triton", "autotuning", "pgo", "c++"]
+    hits: int | None = None
+    misses: int | None = None
+    bypasses: int | None = None
+    is_counted: bool = False
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if torch says any of the numbers."""
+        return (self.hits, self.misses, self.bypasses) != (None, None, None)
+
+
+def cache_totals(report: Report) -> tuple[CacheTotal, ...]:
+    """Return the lookups of each of torch's caches, from torch's counters, phases and events."""
+    counters = report.counters.dynamo if report.counters else {}
+    inductor, of_dynamo = counters.get("inductor", {}), counters.get("dynamo_cache", {})
+    phases = Counter(phase.name for phase in report.phases)
+    tunings = Counter(
+        kernel.tuning.cache
+        for compilation in report.compilations
+        for kernel in compilation.kernels
+        if kernel.tuning is not None
+    )
+    loaded, built = inductor.get("triton_bundler_read_and_emit_kernel"), inductor.get("async_compile_cache_miss")
+    return (
+        CacheTotal("dynamo", of_dynamo.get("dynamo_cache_hit", 0), of_dynamo.get("dynamo_cache_miss", 0))
+        if of_dynamo
+        else CacheTotal("dynamo", is_counted=bool(counters)),
+        _event_total(report, "aotautograd"),
+        _event_total(report, "fx_graph"),
+        CacheTotal("c++", None, phases["compile_file"] or None),
+        CacheTotal("triton", loaded, built, is_counted=bool(counters)),
+        CacheTotal("autotuning", tunings["hit"], sum(tunings.values()) - tunings["hit"])
+        if tunings
+        else CacheTotal("autotuning", is_counted=bool(counters)),
+        CacheTotal("pgo", phases["pgo.get_local_code_state"] or None),
+    )
+
+
+def _event_total(report: Report, cache: Literal["aotautograd", "fx_graph"]) -> CacheTotal:
+    outcomes = Counter(event.outcome for event in report.caches if event.cache == cache)
+    is_off = outcomes.keys() <= {"disabled"}
+    if is_off:
+        return CacheTotal(cache, is_counted=bool(outcomes))
+    return CacheTotal(cache, outcomes["hit"], outcomes["miss"], outcomes["bypass"])
 
 
 def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:

@@ -203,7 +203,7 @@ def _check_conditions(job: CompileJob) -> None:
     chosen = job.conditions
     backend = chosen.force_backend
     _require(not backend or bool(re.fullmatch(BACKEND, backend)), "conditions.force_backend", "no name of a backend")
-    is_run = not (job.target and chosen.caches == "warm")
+    is_run = not (job.target and chosen.are_caches_filled)
     _require(is_run, "conditions.caches", "code for a target does not run, so no second process can use its caches")
     both = bool(backend) and chosen.stance != "default"
     _require(not both, "conditions.force_backend", "torch takes it in the default stance alone")

@@ -33,7 +33,7 @@ PARAMETERS = (
 GIB = 1024**3
 
 OptionValue = bool | int | float | str | None
-Caches = Literal["objects", "cold", "warm"]
+Caches = Literal["objects", "cold", "warm", "bundle"]
 Numerics = Literal["", "results", "nodes"]
 
 
@@ -108,6 +108,7 @@ class Conditions:
 
     With `caches` "objects", runs share only compiled C++ and Triton code, and torch compiles and logs everything else.
     With "cold", the run starts with empty caches. With "warm", another process fills the caches before the run.
+    With "bundle", that process leaves only what `torch.compiler.save_cache_artifacts` returns, and the run loads it.
     """
 
     threads: int | None = None
@@ -116,6 +117,11 @@ class Conditions:
     primed: bool = False
     dynamo: dict[str, OptionValue] | None = None
     caches: Caches = "objects"
+
+    @property
+    def are_caches_filled(self) -> bool:
+        """True if another process fills torch's caches before the run."""
+        return self.caches in ("warm", "bundle")
 
     def words(self) -> tuple[str, ...]:
         """Return the conditions that differ from torch's defaults as text for the header."""

@@ -55,7 +55,18 @@ from core.report.nodes import (
     UnchangedPasses,
 )
 from core.report.places import CacheEvent, Frame, Module, Payload, Place
-from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source, VllmCall
+from core.report.run import (
+    Call,
+    Counters,
+    DynamoProfile,
+    FilledCaches,
+    Problem,
+    RunError,
+    Script,
+    Setting,
+    Source,
+    VllmCall,
+)
 
 Stage = Literal[
     "dynamo_output_graph",
@@ -263,6 +274,7 @@ class Compilation:
     estimates: tuple[Estimates, ...] = ()
     collectives: tuple[Collectives, ...] = ()
     user_contexts: tuple[str, ...] = ()
+    traced: DynamoProfile | None = None
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """Return the graph with that id; None if this compilation has none."""
@@ -428,6 +440,7 @@ class Report:
     call_numerics: tuple[CallNumerics, ...] = ()
     graph_numerics: tuple[GraphNumerics, ...] = ()
     counters: Counters | None = None
+    filled_caches: FilledCaches | None = None
     script: Script | None = None
     error: RunError | None = None
     kinds: dict[str, int] = field(default_factory=dict)

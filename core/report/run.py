@@ -193,6 +193,65 @@ class Counters(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class CachePart:
+    """A part of torch's caches, with the number of its entries and their bytes."""
+
+    kind: str
+    entries: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilledCaches(Record):
+    """Caches that an earlier process filled for the run: logged once, with warm caches or a bundle."""
+
+    took_s: float
+    """seconds of that process, loading the model included"""
+    exit_code: int
+    """its exit code, 0 if it filled the caches"""
+    calls_s: tuple[float, ...] = ()
+    """seconds of each of its compiled calls, compilation included"""
+    files: tuple[CachePart, ...] = ()
+    """files that it left, by torch's folder; files outside of these by their suffix"""
+    bundle: tuple[CachePart, ...] = ()
+    """artifacts in the bundle of `torch.compiler.save_cache_artifacts`, by torch's type; empty without a bundle"""
+    bundle_bytes: int = 0
+    """size of the bundle, 0 without one"""
+    save_s: float | None = None
+    """seconds of saving the bundle, null if it was not saved"""
+    load_s: float | None = None
+    """seconds of loading the bundle in the run, null if it was not loaded"""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedFunction:
+    """A function that Dynamo traced, at one place in the tree of calls.
+
+    `parent` is the index of its caller in the list, None for the frame. `self_s` is without the functions that it
+    calls.
+    """
+
+    name: str
+    file: str
+    line: int
+    parent: int | None
+    calls: int
+    total_s: float
+    self_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoProfile(Record):
+    """Dynamo's own profile of a compilation: seconds of tracing by function, from torch 2.13 on.
+
+    Logged once for each attempt that traced the frame to its end.
+    """
+
+    functions: tuple[TracedFunction, ...]
+    """functions in the order of their first call, callers before the functions that they call"""
+
+
+@dataclass(frozen=True, slots=True)
 class RunError(Record):
     """The exception that ended the run: logged once, if there was one."""
 

@@ -24,6 +24,7 @@ from typing import Literal
 import msgspec
 from filelock import FileLock, Timeout
 
+from core.analysis.dynamo.costs import FrameStart
 from core.analysis.interval import Interval
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, DecodeError, JobError, StoreError, WorkerError
@@ -41,6 +42,7 @@ from core.base.files import (
 )
 from core.base.words import RUN_ID, count
 from core.report import How
+from core.report.run import FilledCaches
 from core.runs.people import read_audience, write_audience
 from core.runs.processes.handles import handle_of_pids
 from core.runs.status import State, Status
@@ -270,6 +272,7 @@ class SweepRow:
 
     `made` has a digest of the kernels and a digest of the lines that call them. `generated` counts kernels
     without library calls. `skips` counts graphs that did not become CUDA graphs, and `skipped` is torch's reason.
+    `frames` are the compilations that took longest. `filled` are the caches that an earlier process filled.
     `numerics_words` is the result of the comparison with float64. `killed` is True if the worker was ended from
     outside. `took_s` is the run's total time, or the elapsed time of a live run. `node` is the machine of a
     cluster that executed the run.
@@ -319,6 +322,8 @@ class SweepRow:
     skipped: str = ""
     numerics_words: str = ""
     notes: tuple[str, ...] = ()
+    frames: tuple[FrameStart, ...] = ()
+    filled: FilledCaches | None = None
     killed: bool = False
     took_s: float | None = None
     node: str = ""

@@ -23,6 +23,7 @@ import msgspec
 
 from core.analysis.comparison.matching import RunSide
 from core.analysis.durations import class_seconds, compile_time_s
+from core.analysis.dynamo.costs import frame_starts
 from core.analysis.kernels.kernel import kernel_names
 from core.analysis.memory import memory_of
 from core.analysis.numerics import numerics, numerics_sentence
@@ -44,7 +45,7 @@ from core.sweep.store import ROWS, Claim, SweepCall, SweepRow, SweepStore, was_k
 PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile")
 SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "stopped"]
 # Increase this number when a row's content changes, so that rows of older versions are not shown.
-VERSION = 5
+VERSION = 6
 MAX_ROW_BYTES = 4_000_000  #: a cached row of a sweep's table
 MOST_ROWS = 4_000  #: cached rows of all sweeps
 
@@ -284,6 +285,7 @@ def _side(run: Run, status: Status) -> RunSide | None:
 
 MAX_ERROR_CHARS = 2_000  #: the error of a run in a sweep's table
 MOST_NAMES = 500  #: names of kernels, of passes and of choices in a row
+MOST_FRAMES = 20  #: compilations in a row
 
 
 def row_of(at: tuple[str, ...], run: str, status: Status, report: Report | None = None) -> SweepRow:
@@ -387,6 +389,8 @@ def _with_compilations(row: SweepRow, report: Report) -> SweepRow:
         guards_us=_guards_us(report),
         phases_s=class_seconds(report),
         compile_s=compile_time_s(report) if report.phases else None,
+        frames=frame_starts(report)[:MOST_FRAMES],
+        filled=report.filled_caches,
         directions_s=directions_s(compilations),
         made=code_digests(compilations),
         generated=generated(compilations),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from posixpath import basename
 
 from core.analysis.durations import (
+    CacheTotal,
     PhaseTotal,
+    cache_totals,
     compile_seconds,
     compile_time_s,
     parallel_totals,
@@ -16,8 +18,10 @@ from core.analysis.durations import (
     phase_totals,
     self_seconds,
 )
+from core.analysis.dynamo.costs import TracedTotal, traced_totals
 from core.base import words as fmt
 from core.report import CacheEvent, FxGraph, Payload, Phase, Report, stored
+from core.report.run import CachePart, FilledCaches
 from core.views.blocks import (
     NOTHING_PICKED,
     Bar,
@@ -48,6 +52,7 @@ FLAME, PERFETTO = "flame", "perfetto"
 ALL = "all compilations"
 NAMED = 3
 MOST_BARS = 15  #: limit: phases in a bar chart
+MOST_TRACED = 30  #: limit: functions in the table of Dynamo's profile
 MOST_SPANS = 20_000  #: limit: phases in a flame chart
 # Phase class → prefix of the stage of the graph that the phase produces.
 MAKES = {"dynamo": "dynamo_", "aot_autograd": "aot_", "inductor": "inductor_", "codegen": "inductor_"}
@@ -59,12 +64,36 @@ OF_CACHES = {
     "came from a cache.",
     "cold": "All cache directories were empty at the start. The FX graph and AOTAutograd caches were off.",
     "warm": "The FX graph and AOTAutograd caches were on, and an earlier process filled them.",
+    "bundle": "The FX graph and AOTAutograd caches were on, and had only the bundle that an earlier process saved.",
 }
-BYPASS_COST = "Compile time after Dynamo that each process spends again, as in this run"
-UNLOGGED = (
-    "Torch's log does not say whether Dynamo's code, Triton's binaries or a bundle of `save_cache_artifacts` came from "
-    "a cache."
+CACHE_NAMES = {
+    "dynamo": "Dynamo's code",
+    "aotautograd": "AOTAutograd",
+    "fx_graph": "FX graph",
+    "c++": "C++ objects",
+    "triton": "Triton kernels",
+    "autotuning": "autotuning",
+    "pgo": "sizes seen before (PGO)",
+}
+# Types of artifacts in a bundle, and torch's folders, by their names in the table of caches.
+PART_NAMES = CACHE_NAMES | {
+    "precompile": "Dynamo's code",
+    "aot_autograd": "AOTAutograd",
+    "inductor": "FX graph",
+    "fxgraph": "FX graph",
+    "autotune": "autotuning",
+    "python": "generated Python",
+    "c++": "C++ sources and objects",
+}
+NOT_USED, UNSAID = "not used", "this log does not say"
+TRACING = "bytecode_tracing"
+NO_PROFILE = "Dynamo's profile by function is not recorded: torch has it from 2.13 on."
+TRACED_HELP = "Dynamo's own profile: seconds of tracing, with the library functions that each function calls"
+SECOND_START = (
+    "An earlier process made the same compiled calls and left its caches. The seconds of this page are those of the "
+    "process that started with them."
 )
+BYPASS_COST = "Compile time after Dynamo that each process spends again, as in this run"
 FROM_METRICS = (
     "This log has no Chromium events, so the seconds are those of torch's metrics. They do not say when a phase began, "
     "and leave out the compilation of backward graphs."
@@ -90,6 +119,8 @@ def compile_time(report: Report, read: Callable[[Payload], str], picks: Picks = 
     totals: Table[PhaseTotal] = Table("phases", PHASE_COLUMNS, phases.totals)
     left: Blocks = (Heading("Phases"), totals, *paragraph(phases.rows_note, "quiet"))
     yield Beside(left, (Heading("Caches"), *_cache_blocks(phases)), shares=(3, 2))
+    yield from _second_start(report)
+    yield from _traced_blocks(report)
     yield from metrics_blocks(MetricsView(report, phases.compile_id, read), picks)
 
 
@@ -100,16 +131,64 @@ def phases_of(report: Report, picks: Picks) -> CompileTimeView:
 
 
 def _cache_blocks(phases: CompileTimeView) -> Iterator[PageBlock]:
+    yield Table("cache-totals", TOTAL_COLUMNS, cache_totals(phases.report))
     if phases.report.caches:
         bypassed = any(event.outcome == "bypass" for event in phases.report.caches)
         cost = Column("at every start", phases.bypass_s, fmt.duration_s, help=BYPASS_COST)
         columns = (*CACHE_COLUMNS, cost) if bypassed else CACHE_COLUMNS
         yield Table("caches", columns, sorted(phases.report.caches, key=lambda event: -(phases.bypass_s(event) or 0)))
-        yield from paragraph(phases.unlogged_note, "quiet")
-    else:
-        yield from paragraph("No cache event was recorded.")
     for note in phases.cache_notes:
         yield from paragraph(note, "quiet")
+
+
+def _second_start(report: Report) -> Iterator[PageBlock]:
+    """Yield the seconds of the process that filled the caches, what it saved, and the caches by size."""
+    filled = report.filled_caches
+    if filled is None:
+        return
+    yield Heading("Second start", SECOND_START)
+    yield from paragraph(second_start_words(report, filled))
+    files = (Heading("Files that the first process left"), Table("cache-files", PART_COLUMNS, filled.files))
+    if not filled.bundle:
+        yield from files
+        return
+    note = WITHOUT_CPP if any(part.kind == "c++" for part in filled.files) else ""
+    parts: Table[CachePart] = Table("bundle", PART_COLUMNS, filled.bundle)
+    yield Beside((Heading("Parts of the bundle"), parts, *paragraph(note, "quiet")), files)
+
+
+WITHOUT_CPP = (
+    "The bundle has the sources of C++ kernels, not their objects: each process compiles these again, unless it also "
+    "keeps the folder in `TORCHINDUCTOR_CACHE_DIR`."
+)
+
+
+def second_start_words(report: Report, filled: FilledCaches) -> str:
+    """Return the seconds of the compiled calls of both processes, and the size of the bundle."""
+    if filled.exit_code:
+        return f"The process that was to fill the caches ended with exit code {filled.exit_code}."
+    first_s, compiled_s = sum(filled.calls_s), compile_time_s(report)
+    whole = f"{fmt.duration_s(filled.took_s)} with loading the model"
+    texts = [
+        f"The compiled calls of the first process took {fmt.duration_s(first_s)}, compiling included ({whole}).",
+        f"This process compiled for {fmt.duration_s(compiled_s)}.",
+    ]
+    if filled.bundle_bytes:
+        load_s = filled.load_s
+        loaded = ", which torch refused" if load_s is None else f", loaded in {fmt.duration_s(load_s)}"
+        saved = f" in {fmt.duration_s(filled.save_s)}" if filled.save_s is not None else ""
+        texts.append(f"`torch.compiler.save_cache_artifacts` wrote {fmt.bytes_(filled.bundle_bytes)}{saved}{loaded}.")
+    return " ".join(texts)
+
+
+def _traced_blocks(report: Report) -> Iterator[PageBlock]:
+    """Yield the user's functions by the seconds that Dynamo traced them."""
+    functions = traced_totals(report)
+    if functions:
+        yield Heading("Tracing by function", TRACED_HELP)
+        yield Table("traced", TRACED_COLUMNS, functions[:MOST_TRACED])
+    elif report.setting.job and any(phase.name == TRACING for phase in report.phases):
+        yield from paragraph(NO_PROFILE, "quiet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +313,6 @@ class CompileTimeView:
             return None
         totals = phase_totals(self.report, event.compilation)
         return sum(total.self_s for total in totals if phase_class(total.name) != "dynamo") if totals else None
-
-    @property
-    def unlogged_note(self) -> str:
-        """The outcomes of the autotuning cache, and the caches without an outcome in torch's log."""
-        kernels = (kernel for compilation in self.report.compilations for kernel in compilation.kernels)
-        outcomes = Counter(kernel.tuning.cache for kernel in kernels if kernel.tuning is not None)
-        tuned = ", ".join(f"{fmt.number(times)} {plain(outcome)}" for outcome, times in outcomes.items())
-        return f"Autotuning cache: {tuned or 'not recorded'}. {UNLOGGED}"
 
     @property
     def cache_notes(self) -> tuple[str, ...]:
@@ -373,4 +444,25 @@ CACHE_COLUMNS: tuple[Column[CacheEvent], ...] = (
     Column("reason", lambda event: one_line(event.reason)),
     Column("compilation", lambda event: event.compilation),
     Column("key", lambda event: event.key),
+)
+
+
+TOTAL_COLUMNS: tuple[Column[CacheTotal], ...] = (
+    Column("cache", lambda total: CACHE_NAMES[total.cache]),
+    Column("hits", lambda total: total.hits, fmt.number),
+    Column("misses", lambda total: total.misses, fmt.number, "For C++ and Triton: objects and kernels that were built"),
+    Column("bypasses", lambda total: total.bypasses, fmt.number),
+    Column("note", lambda total: "" if total.is_recorded else NOT_USED if total.is_counted else UNSAID, optional=True),
+)
+PART_COLUMNS: tuple[Column[CachePart], ...] = (
+    Column("part", lambda part: PART_NAMES.get(part.kind, one_line(part.kind, LONGEST_NAME))),
+    Column("entries", lambda part: part.entries, fmt.number),
+    Column("size", lambda part: part.bytes, fmt.bytes_),
+)
+TRACED_COLUMNS: tuple[Column[TracedTotal], ...] = (
+    Column("function", lambda function: one_line(function.name, LONGEST_NAME)),
+    Column("place", lambda function: f"{basename(function.file)}:{function.line}"),
+    Column("calls", lambda function: function.calls, fmt.number),
+    Column("seconds", lambda function: function.own_s, fmt.duration_s, "Without other functions of yours"),
+    Column("with its calls", lambda function: function.total_s, fmt.duration_s),
 )

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from core.analysis.comparison.matching import RunSide
 from core.analysis.durations import compile_seconds
-from core.analysis.dynamo.break_costs import break_costs
+from core.analysis.dynamo.costs import break_costs
 from core.analysis.repairs import claims
 from core.analysis.repairs.offers import (
     dynamic_spares,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis.dynamo.break_costs import BreakCost, break_costs, code_words, cost_words
+from core.analysis.dynamo.costs import BreakCost, break_costs, code_words, cost_words
 from core.analysis.dynamo.failures import Failure, failure_counts, failures, resumed
 from core.analysis.registry import graph_break_registry
 from core.base import words as fmt

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from core.analysis.backend import backends_called, requested_backend
 from core.analysis.durations import class_seconds, compile_seconds, compile_time_s
-from core.analysis.dynamo.break_costs import break_costs, code_words, cost_words
+from core.analysis.dynamo.costs import break_costs, code_words, cost_words
 from core.analysis.interval import NOT_MEASURABLE
 from core.analysis.kernels.kernel import node_op
 from core.analysis.kernels.ledger import ledger

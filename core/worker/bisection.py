@@ -34,8 +34,8 @@ from core.job.model import inductor_mitigations
 from core.job.prepared import checked_script
 from core.report import Bisection, Call, Difference
 from core.worker.backends.selection import INDUCTOR, Compiler, compiled_side, compiler_of, is_compiled
+from core.worker.caches import lookups
 from core.worker.calls import make_calls
-from core.worker.conditions import lookups
 from core.worker.load import ModelCopy, first_line, node_line
 from core.worker.numerics import CALLS, ITS_OWN, CapturedGraph, captured_graphs, quiet_compilation
 from core.worker.record import silence

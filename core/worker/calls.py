@@ -239,17 +239,17 @@ def eager_raises(job: CompileJob, model_copy: ModelCopy, index: int, error: Base
     return False
 
 
-def make_compiled_calls(job: CompileJob, path: Path) -> None:
-    """Make only the compiled calls of a job, on a model copy loaded for them."""
+def make_compiled_calls(job: CompileJob, path: Path) -> tuple[float, ...]:
+    """Make only the compiled calls of a job, on a model copy loaded for them; return the seconds of each."""
     set_threads(job.conditions)
     load_backend(job)
     model_copy = ModelCopy(path, job, "compileboard_model")
     set_dynamo(job.conditions)
     calls = ModelCalls(job, model_copy, compiled_side(job, model_copy), False)
-    index = 0
-    while (call := calls.next(index)) is not None:
-        observed(job.conditions, calls.make, index, call, calls.before())
-        index += 1
+    seconds: list[float] = []
+    while (call := calls.next(len(seconds))) is not None:
+        seconds.append(observed(job.conditions, calls.make, len(seconds), call, calls.before()).seconds or 0.0)
+    return tuple(seconds)
 
 
 class CallComparer:
@@ -394,4 +394,4 @@ def how_called(reuse: CodeReuse) -> How:
         return "compiled"
     if reuse.places:
         return "mixed" if reuse.missed else "reused"
-    return "eager"
+    return "reused" if reuse.is_precompiled else "eager"

@@ -1,32 +1,22 @@
-"""Conditions of a job's calls: threads, Dynamo's config, grad mode, stance, caches, input sizes.
+"""Conditions of a job's calls: threads, Dynamo's config, grad mode, stance, input sizes.
 
 A dimension of the inputs is named by a path. `0.1` is dimension 1 of argument 0. `mask.0` is dimension 0 of a
 keyword argument. `0.2.1` is dimension 1 of the third element of argument 0. `batch` is dimension 0 of every
 tensor whose first size equals that of the first tensor.
-
-A run with cold or warm caches has separate disk caches in its directory. Cold caches are empty at the start,
-and warm caches are filled by an earlier process. The supervisor removes both after the run.
 """
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch._dynamo.config
-import torch._functorch.config
-import torch._inductor.config
-from torch._dynamo.utils import counters
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from core.base.errors import JobError
-from core.base.words import duration_s, number
 from core.job import BATCH, Conditions, OptionValue
 from core.worker.config import check_option
 
@@ -34,8 +24,6 @@ Stance = Callable[[], AbstractContextManager[Any]]
 FAIL = "fail_on_recompile"
 # Positional and keyword arguments.
 CallInputs = tuple[tuple[Any, ...], dict[str, Any]]
-DIRECTORY = "caches"
-FAILED = 1
 
 
 def set_threads(conditions: Conditions) -> None:
@@ -225,68 +213,3 @@ def _random_floats(values: torch.Tensor, shape: list[int], generator: torch.Gene
     if values.numel() < 2 or not bool(existing.isfinite().all()):
         return normal
     return (normal * existing.std() + existing.mean()).clamp(existing.min(), existing.max())
-
-
-def use_run_caches(conditions: Conditions, run: Path) -> None:
-    """Set Inductor's and Triton's cache directories in the run's directory, unless `caches` is `objects`."""
-    if conditions.caches == "objects":
-        return
-    for name, part in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
-        os.environ[name] = str(run / DIRECTORY / part)
-
-
-@contextmanager
-def lookups(conditions: Conditions) -> Iterator[None]:
-    """Enable the FX graph cache and AOTAutograd cache for a run with warm caches.
-
-    For any other run, disable them: a cache hit would hide the compilation.
-    """
-    on = conditions.caches == "warm"
-    # The cache key must be the same in the process that fills the caches.
-    level = max(1, torch._inductor.config.trace.provenance_tracking_level)
-    settings: dict[str, Any] = {"fx_graph_cache": on, "trace.provenance_tracking_level": level}
-    with torch._inductor.config.patch(settings), torch._functorch.config.patch(enable_autograd_cache=on):
-        yield
-
-
-def fill_caches(conditions: Conditions, fill: Callable[[], object]) -> str:
-    """Fill the caches in a separate process; return a note, empty unless the job requests warm caches."""
-    if conditions.caches != "warm":
-        return ""
-    start = time.perf_counter()
-    pid = os.fork()
-    if pid == 0:
-        _leave(conditions, fill)
-    exit_code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    duration = duration_s(time.perf_counter() - start)
-    if exit_code:
-        return f"The process that was to fill the caches ended after {duration} with exit code {exit_code}."
-    return (
-        f"A first process made the same compiled calls in {duration}, loading the model included, and left its caches."
-    )
-
-
-def _leave(conditions: Conditions, fill: Callable[[], object]) -> None:
-    code = FAILED
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        with lookups(conditions):
-            fill()
-        code = 0
-    finally:
-        os._exit(code)
-
-
-def cache_hit_words() -> str:
-    """Return this process's hits in the FX graph and AOTAutograd caches as text, from torch's counters."""
-    caches = (
-        ("FX graphs", counters["inductor"], "fxgraph_cache_"),
-        ("AOTAutograd's results", counters["aot_autograd"], "autograd_cache_"),
-    )
-    parts = []
-    for what, group, prefix in caches:
-        hits, missed = group[f"{prefix}hit"], group[f"{prefix}miss"] + group[f"{prefix}bypass"]
-        parts.append(f"{number(hits)} of {number(hits + missed)} {what}")
-    return f"This one found {' and '.join(parts)} there."

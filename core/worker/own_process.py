@@ -31,9 +31,9 @@ from core.base.errors import CompileboardError
 from core.report import Place, Setting
 from core.report.records import Record
 from core.report.records.compilation import EndRecord, NoteRecord
+from core.worker.caches import CACHE_KEYS
 from core.worker.measuring.profiler import KernelMarks, quiet_profile, write_profile
 from core.worker.record import NAMES, as_json_lines
-from core.worker.recorders.cache_keys import CACHE_KEYS
 from core.worker.recorders.stacks import Sources
 
 MOST_BYTES = 4 * 1024**3  #: limit: the log of a recorded process of yours

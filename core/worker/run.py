@@ -59,9 +59,10 @@ from core.worker.backends.selection import (
 from core.worker.backends.watch import watching_backends
 from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
+from core.worker.caches import cache_hit_words, fill_caches, lookups, use_run_caches, watching_cache_keys
 from core.worker.calls import Pair, eager_raises, make_calls, make_compiled_calls
 from core.worker.capture import CAPTURING, emit_captures
-from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dynamo, set_threads, use_run_caches
+from core.worker.conditions import set_dynamo, set_threads
 from core.worker.environment import device_name, devices, has_device
 from core.worker.load import ModelCopy, suggestion, user_frames, write_cells
 from core.worker.measuring.kernel_times import measure_kernels
@@ -73,9 +74,8 @@ from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics import emit_graph_numerics
 from core.worker.record import LogWatch, emit, flush, is_recorded, silence, start_trace, step
 from core.worker.recorders.bytecode import graph_counts, watching_bytecode, watching_cudagraphs
-from core.worker.recorders.cache_keys import watching_cache_keys
 from core.worker.recorders.guards import watching_guards
-from core.worker.recorders.logs import watching_debug_files, watching_logs
+from core.worker.recorders.logs import watching_debug_files, watching_logs, watching_tracing
 from core.worker.recorders.partition import emit_saved_values, watching_autotuning, watching_partition
 from core.worker.recorders.passes import PassRecorder
 from core.worker.recorders.scheduler import ScheduleRecorder
@@ -134,7 +134,7 @@ def work(run: Run, job: CompileJob) -> int:
     write_code(job, run.path)
     files = [path, *write_cells(path, run.code()), *filter(None, [backend_file(job.compile)])]
     use_run_caches(conditions, run.path)
-    filling = fill_caches(conditions, lambda: make_compiled_calls(job, path))
+    filled = fill_caches(conditions, run.path, lambda: make_compiled_calls(job, path))
     original = run.original_path if job.has_original else path
     memory, neighbours = MemoryWatch(job, original, path), NeighbourStage(job, original, path)
     start_trace(run.trace_dir)
@@ -147,11 +147,13 @@ def work(run: Run, job: CompileJob) -> int:
     state = RunState(run, job, original, path, memory, neighbours, step)
     try:
         emit_setting(run, job, files)
+        if filled:
+            emit(filled)
         with recording(later, job, is_trial(run)), accelerating(emit, run.path / PROGRAMS):
             _make_calls(state)
         _do(STAGES, state)
-        if filling:
-            emit(NoteRecord(text=f"{filling} {cache_hit_words()}"))
+        if filled:
+            emit(NoteRecord(text=cache_hit_words(filled)))
         code = DONE
     except BaseException as error:
         emit_error(step.name, files, error, _eager_raises(state, error))
@@ -464,7 +466,7 @@ def recording(later: DeferredRecords, job: CompileJob, brief: bool = False) -> I
     }
     # With a custom pass, torch doesn't use its graph caches.
     conditions = job.conditions
-    watched = {} if conditions.caches == "warm" else settings
+    watched = {} if conditions.are_caches_filled else settings
     with (
         watching_logs(job.logs),
         recorder.watching_fusions(passed_on=bool(job.logs)),
@@ -473,6 +475,7 @@ def recording(later: DeferredRecords, job: CompileJob, brief: bool = False) -> I
         recorder.watching_kernels(),
         watching_bytecode(emit, is_recorded, later),
         watching_guards(emit, brief),
+        watching_tracing(emit),
         watching_autotuning(emit),
         watching_cache_keys(emit),
         passes.watching(),

@@ -40,7 +40,7 @@ from core.runs.progress import OVERDUE
 from core.runs.status import OWNER_ENDED, State, Status
 from core.runs.store import Run
 from core.runs.tools.tasks import Task, has_answer, read_task
-from core.worker.conditions import DIRECTORY
+from core.worker.caches import DIRECTORY
 from core.worker.kernel_tools import run_tool
 from core.worker.record import OutputFile, has_end
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work

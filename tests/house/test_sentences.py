@@ -101,7 +101,7 @@ LEFT: dict[str, int] = {
     "core/analysis/comparison/matching.py": 1,
     "core/analysis/comparison/run.py": 1,
     "core/analysis/durations.py": 1,
-    "core/analysis/dynamo/break_costs.py": 8,
+    "core/analysis/dynamo/costs.py": 8,
     "core/analysis/dynamo/compilations.py": 1,
     "core/analysis/dynamo/failures.py": 3,
     "core/analysis/findings/answers.py": 36,

@@ -86,7 +86,7 @@ CHANGES = {
         "",
     ),
     "S2.7": (
-        "core/analysis/dynamo/break_costs.py",
+        "core/analysis/dynamo/costs.py",
         'kind = f" ({count(len(resuming), \'resume function\')})" if resuming else ""',
         'kind = ""',
     ),

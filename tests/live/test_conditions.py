@@ -1,8 +1,11 @@
 """The conditions of a job, as the worker holds them: what became of each call, and what the caches gave."""
 
+from importlib.util import find_spec
+
 import pytest
 
 from core import open_report
+from core.analysis.durations import cache_totals
 from core.job import Conditions
 from tests.support.user_code import EAGER, INPUTS, RunCode
 
@@ -40,6 +43,29 @@ def test_calls_are_compiled_reused_or_eager_and_sizes_and_marks_are_the_jobs(run
     ]
     (symbol,) = open_report(run).compilations[0].symbols
     assert symbol.value == "7"
+
+
+def test_a_bundle_is_loaded_into_empty_caches_and_sized_by_its_parts(run_code: RunCode) -> None:
+    report = open_report(run_code(CODE, conditions=Conditions(caches="bundle")))
+    filled = report.filled_caches
+    assert filled is not None
+    assert [(event.cache, event.outcome) for event in report.caches] == [("fx_graph", "hit"), ("aotautograd", "hit")]
+    assert sorted(part.kind for part in filled.bundle) == ["aot_autograd", "inductor"]
+    assert sum(part.bytes for part in filled.bundle) < filled.bundle_bytes
+    assert len(filled.calls_s) == len(report.calls)
+    assert filled.load_s is not None
+
+
+@pytest.mark.skipif(find_spec("torch._dynamo.dynamo_profiler") is None, reason="torch 2.13 and later")
+def test_dynamos_code_in_a_bundle_is_reused_without_tracing(run_code: RunCode) -> None:
+    conditions = Conditions(caches="bundle", dynamo={"caching_precompile": True})
+    report = open_report(run_code(CODE, conditions=conditions))
+    assert [(call.how, call.compilations) for call in report.calls] == [("reused", 0)]
+    assert [compilation.status for compilation in report.compilations] == ["ok"]
+    assert (cache_totals(report)[0].hits, report.compilations[0].traced) == (1, None)
+    traced = open_report(run_code(CODE)).compilations[0].traced
+    assert traced is not None
+    assert [(function.name, function.parent, function.calls) for function in traced.functions] == [("model", None, 1)]
 
 
 def test_warm_caches_are_found_by_the_run_that_is_measured(run_code: RunCode) -> None:

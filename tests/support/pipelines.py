@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from core import Run
-from core.accelerator.program.file import program_sections, write_program
+from core.accelerator.program.file import sections_of, write_program
 from core.accelerator.program.program import PROGRAMS
 from core.report import (
     Crossing,
@@ -67,7 +67,7 @@ SEGMENT = PipelineSegment(
     constant_bytes=20,
     entries=ENTRIES,
     passes=PASSES,
-    sections=program_sections(PROGRAM),
+    sections=sections_of(PROGRAM, len(PROGRAM)),
     buffers=(
         ProgramBuffer("x", "input", 48, 0, 0, 4),
         ProgramBuffer("w", "input", 80, 1, 0, 4),

@@ -286,6 +286,8 @@ PRIVATE_NAMES = (
         "CUDAGraphTreeManager.record_function",
         "CUDAGraphTreeManager.execute_node",
     ),
+    PrivateName("torch.compiler._cache", "CacheArtifactManager.deserialize", "sizes of the parts of a bundle"),
+    PrivateName("torch._dynamo.dynamo_profiler", "DynamoProfilerState.dump_stats", "replaced: recorded", since="2.13"),
     *rows(
         "torch._inductor.config",
         "called with the scheduler's nodes around fusion",
@@ -465,13 +467,11 @@ PRIVATE_NAMES = (
     *rows(
         "triton.runtime",
         "replaced: what user code launches without a GPU, Triton's interpreter runs",
-        *(
-            "jit.KernelInterface",
-            "jit.JITFunction.run",
-            "jit.JITFunction.__call__",
-            "autotuner.Autotuner.run",
-            "interpreter.InterpretedFunction",
-        ),
+        "jit.KernelInterface",
+        "jit.JITFunction.run",
+        "jit.JITFunction.__call__",
+        "autotuner.Autotuner.run",
+        "interpreter.InterpretedFunction",
     ),
     PrivateName("torch._dynamo", "explain", "torch's own summary of what Dynamo captures"),
     PrivateName("torch._dynamo", "disable", "keeps Triton's interpreter out of graphs, with a reason"),

@@ -145,11 +145,6 @@ class _Writer:
         return tuple(found)
 
 
-def program_sections(file: bytes) -> tuple[FileSection, ...]:
-    """Return the positions of the sections; raises ProgramError if the header is invalid."""
-    return sections_of(file, len(file))
-
-
 def sections_of(head: bytes, size: int) -> tuple[FileSection, ...]:
     """Return the positions of the sections, from the first bytes and the size of a file.
 
@@ -173,7 +168,7 @@ def read_program(file: bytes, checksum: Checksum | None = crc32c) -> Program:
     """
     parts: dict[str, bytes] = {}
     end = HEADER.size + ENTRY.size * len(SECTIONS)
-    for section in program_sections(file):
+    for section in sections_of(file, len(file)):
         parts[section.name] = file[section.offset : section.offset + section.bytes]
         if section.offset != aligned(end) or any(file[end : section.offset]):
             raise ProgramError(f"the {section.name} do not lie where they must")

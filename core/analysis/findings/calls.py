@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.analysis.durations import AHEAD_OF_TIME, phase_class, phase_totals
+from core.analysis.durations import AHEAD_OF_TIME, CLASS_WORDS, phase_class, phase_totals
 from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
@@ -260,16 +260,6 @@ COMPILE_THE_BODY = (
     "once. Where the marked function fails, as with NumPy arrays, compile the function itself and leave the loop to "
     "Python. Not tried: compare the compile time of a run with it."
 )
-
-
-CLASS_WORDS = {
-    "compile": "kernel compilation",
-    "codegen": "code generation",
-    "inductor": "Inductor's passes and lowering",
-    "aot_autograd": "AOTAutograd",
-    "dynamo": "Dynamo tracing",
-    "other": "work outside of torch's phases",
-}
 
 
 def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: float, kind: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.analysis.dynamo.break_costs import break_costs, cost_words
+from core.analysis.dynamo.costs import break_costs, cost_words
 from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failures, is_of_dynamo
 from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.answers import answered, cure, known_error, next_rung

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from core.analysis.durations import compile_seconds, compile_time_s
-from core.analysis.dynamo.break_costs import BreakCost, break_costs
+from core.analysis.dynamo.costs import BreakCost, break_costs
 from core.analysis.dynamo.failures import failed_phase, failures, frame_names
 from core.analysis.dynamo.varied_sizes import is_of_size
 from core.analysis.repairs.offers import (

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from typing import get_args
 
 from core.base.words import number
 from core.job.gallery import exercise_problem
-from core.job.model import GIB, STANCES, OptionValue
+from core.job.model import GIB, STANCES, Caches, OptionValue
 from core.job.options.call import (
     INPUTS,
     ChoiceField,
@@ -176,15 +177,17 @@ RUN: tuple[Option, ...] = (
     ),
     Option(
         "conditions.caches",
-        "share only compiled objects; start with empty caches; or with caches that another process has filled",
+        "share only compiled objects; start with empty caches; with caches that another process has filled; or with "
+        "its bundle of torch.compiler.save_cache_artifacts alone",
         axis=True,
-        flag=Flag(CONDITIONS, choices=("objects", "cold", "warm")),
+        flag=Flag(CONDITIONS, choices=get_args(Caches)),
         form=ChoiceField(
             at=("conditions", 0, 3),
-            values={name: name for name in ("objects", "cold", "warm")},
+            values={name: name for name in get_args(Caches)},
             shown={"objects": "objects alone"},
             help="Objects: runs share compiled C++ and Triton code; torch compiles everything else and logs it. Cold: "
-            "empty caches, as on a new machine. Warm: another process fills the FX graph and AOTAutograd caches first.",
+            "empty caches, as on a new machine. Warm: another process fills the FX graph and AOTAutograd caches first. "
+            "Bundle: the caches have only what that process saved by `torch.compiler.save_cache_artifacts`.",
         ),
         visitors=True,
         eager=False,

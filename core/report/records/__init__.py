@@ -51,6 +51,7 @@ from core.report.records.compilation import (
     StacksRecord,
     StepRecord,
 )
+from core.report.run import DynamoProfile, FilledCaches
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]
 
@@ -85,6 +86,8 @@ RECORDS: dict[str, type[Record]] = {
     "kernel": KernelRecord,
     "binary": BinaryRecord,
     "cache_key": CacheKeyRecord,
+    "filled_caches": FilledCaches,
+    "dynamo_profile": DynamoProfile,
     "target_choice": TargetChoice,
     "call_numerics": CallNumerics,
     "graph_numerics": GraphNumerics,

@@ -1,19 +1,23 @@
-"""Presets of one condition: dtype, inference or training, number of threads, number of calls.
+"""Presets of one condition: dtype, inference or training, threads, calls, caches.
 
 `MEMORY` compares the peaks of an eager and a compiled call, in inference and training. `NUMERICS` compares
-eager and compiled results with float64, in each floating dtype below float64.
+eager and compiled results with float64, in each floating dtype below float64. `START` runs the first calls of a process
+with empty caches, with caches that another process filled, and with that process's bundle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from core.analysis.durations import CLASS_WORDS
+from core.analysis.dynamo.costs import FrameStart
 from core.analysis.speed import calls_to_pay
 from core.base.machine import Environment
 from core.base.words import bytes_, calls_after, count, duration_s, percent, ratio
 from core.job import CompileJob
-from core.sweep.model import Axis
+from core.sweep.model import DYNAMO, VARIANT, Axis, AxisValue
 from core.sweep.presets.preset import (
     Answer,
     BreakEven,
@@ -22,6 +26,7 @@ from core.sweep.presets.preset import (
     Preset,
     Question,
     ResultFact,
+    StartFact,
     ended,
     faster,
     interval_words,
@@ -296,4 +301,132 @@ CALLS = Preset(
     calls_answer,
     "cumulative",
     ("caches",),
+)
+
+
+PRECOMPILE = "caching_precompile"
+COLD, WARM, BUNDLE = "cold", "warm", "bundle"
+DYNAMOS_CODE = " with Dynamo's code"
+# For the end of the first process, and for the beginning of each next one.
+BUNDLE_CODE = """\
+saved = torch.compiler.save_cache_artifacts()
+Path("compiled.bin").write_bytes(saved[0])
+
+torch.compiler.load_cache_artifacts(Path("compiled.bin").read_bytes())
+"""
+
+
+def start_plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return a plan with cold caches, warm caches and a bundle.
+
+    Where torch can save Dynamo's code, the last two have cells with it, too.
+    """
+    states: dict[str, AxisValue] = {state: {"caches": state} for state in (COLD, WARM, BUNDLE)}
+    if any((option.module, option.name) == ("dynamo", PRECOMPILE) for option in environment.options):
+        for state in (WARM, BUNDLE):
+            states[f"{state}{DYNAMOS_CODE}"] = {"caches": state, f"{DYNAMO}{PRECOMPILE}": True}
+    plain = replace(base, measure=False, target="", rival=None)
+    return Plan(plain, (Axis(VARIANT, tuple(states.values()), tuple(states)),))
+
+
+def start_answer(question: Question) -> Answer:
+    """Return the seconds of each start, what was still compiled in it, and how to stop that."""
+    starts = {label(row): row for row in ended(question.rows)}
+    facts = tuple(map(_start_fact, starts.values()))
+    code = [f"torch._dynamo.config.{PRECOMPILE} = True\n\n"] if _with_dynamo(starts) else []
+    return Answer(
+        sentence=_start_sentence({fact.label: fact for fact in facts}),
+        notes=tuple(_start_notes(starts)),
+        columns={
+            "bundle": tuple(bytes_(row.filled.bundle_bytes) if row.filled else "" for row in question.rows),
+            "still compiled": tuple(_still_compiled(row) for row in question.rows),
+        },
+        facts=facts,
+        code="".join([*code, BUNDLE_CODE]) if any(BUNDLE in name for name in starts) else "",
+    )
+
+
+def _with_dynamo(starts: Collection[str]) -> list[str]:
+    return [name for name in starts if name.endswith(DYNAMOS_CODE)]
+
+
+def _start_fact(row: SweepRow) -> StartFact:
+    size = row.filled.bundle_bytes if row.filled else 0
+    return StartFact(label(row), row.compile_s, row.first_compiled_s, size, row.frames)
+
+
+def _start_sentence(starts: Mapping[str, StartFact]) -> str:
+    cold = starts[COLD].compile_s if COLD in starts else None
+    others = [start for start in starts.values() if start.label != COLD and start.compile_s is not None]
+    if cold is None or not others:
+        return ""
+    texts = [f"{duration_s(start.compile_s)} with {_start_words(start)}" for start in others]
+    return f"Compiling takes {duration_s(cold)} with empty caches; in a second process, {listed(texts)}."
+
+
+def _start_words(start: StartFact) -> str:
+    also = " and Dynamo's code" if start.label.endswith(DYNAMOS_CODE) else ""
+    if start.label.startswith(WARM):
+        return f"the caches{also} kept"
+    return f"a bundle{DYNAMOS_CODE if also else ''} of {bytes_(start.bundle_bytes)}"
+
+
+def _start_notes(starts: Mapping[str, SweepRow]) -> Iterator[str]:
+    """Yield what each second process still compiled, and the change that stops it."""
+    for name in (name for name in starts if name != COLD):
+        frames = starts[name].frames
+        by_class = Counter[str]()
+        for frame in frames:
+            by_class.update(frame.phases_s)
+        if by_class.total() > 0:
+            kind, took_s = by_class.most_common(1)[0]
+            words = f"{CLASS_WORDS[kind]} ({duration_s(took_s)} of {duration_s(by_class.total())})"
+            yield f"{name[:1].upper()}{name[1:]}: most of what is left is {words}. {_remedy(name, kind, starts)}"
+        for frame in frames:
+            yield from (
+                f"{name}: a cache was bypassed for `{frame.function}` [{frame.compilation}], {_frame_s(frame)} at "
+                f"every start: {' '.join(reason.split())}"
+                for reason in frame.reasons
+            )
+
+
+def _frame_s(frame: FrameStart) -> str:
+    """Return the seconds of a compilation after Dynamo, which a bypassed cache costs."""
+    return duration_s(frame.seconds - frame.phases_s.get("dynamo", 0.0))
+
+
+def _remedy(name: str, kind: str, starts: Mapping[str, SweepRow]) -> str:
+    """Return how to stop the work of a class of phases in a second process."""
+    missed = [frame for frame in starts[name].frames if "miss" in frame.outcomes.values()]
+    if kind == "dynamo" and not name.endswith(DYNAMOS_CODE):
+        saves = f"`torch._dynamo.config.{PRECOMPILE} = True` saves Dynamo's code, too; torch calls it experimental"
+        without = "Dynamo traces in every process; only an AOTInductor package starts without it"
+        return f"{saves if _with_dynamo(starts) else without}."
+    if missed:
+        return (
+            f"{count(len(missed), 'graph')} missed the cache: its key differs between processes. Compare two runs "
+            "with `compare RUN OTHER --aspect caches`."
+        )
+    if kind == "compile" and BUNDLE in name:
+        return "The bundle has no compiled C++. Set `TORCHINDUCTOR_CACHE_DIR` to a folder that outlives the process."
+    return "It loads what the caches have."
+
+
+def _still_compiled(row: SweepRow) -> str:
+    """Return the seconds of the longest compilations by phase class."""
+    texts = []
+    for frame in row.frames[:MOST_STILL]:
+        parts = sorted(frame.phases_s.items(), key=lambda part: -part[1])[:MOST_STILL]
+        classes = ", ".join(f"{CLASS_WORDS[kind]} {duration_s(took_s)}" for kind, took_s in parts if took_s > 0)
+        texts.append(f"{frame.function or frame.compilation}: {classes}")
+    return "; ".join(texts)
+
+
+MOST_STILL = 3  #: compilations, and phase classes of each, in a cell of the table
+START = Preset(
+    "start",
+    "Second start",
+    "What does a second process still compile, with its caches kept or with a bundle?",
+    start_plan,
+    start_answer,
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.analysis.dynamo.costs import FrameStart
 from core.analysis.interval import Interval
 from core.base.machine import Environment
 from core.base.words import agree, count, duration_s, number, ratio, word_list
@@ -285,6 +286,21 @@ class TriedFact:
     outcome: str
 
 
+@dataclass(frozen=True, slots=True)
+class StartFact:
+    """Start of a process with some state of torch's caches.
+
+    `compile_s` are the seconds of torch's phases, `first_call_s` those of the first compiled call. `bundle_bytes` is
+    the size of the loaded bundle, 0 without one. `frames` are the compilations that took longest.
+    """
+
+    label: str
+    compile_s: float | None
+    first_call_s: float | None
+    bundle_bytes: int
+    frames: tuple[FrameStart, ...]
+
+
 Fact = (
     BackendFact
     | ModeFact
@@ -299,6 +315,7 @@ Fact = (
     | RungFact
     | RecipeFact
     | TriedFact
+    | StartFact
 )
 
 

@@ -33,7 +33,9 @@ from core.trace.parsers.draft import MAX_ITEMS, MAX_STACK, CompilationDraft, Rep
 from core.trace.reader import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
-CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
+CACHE = re.compile(r"^(fx_graph(?:_bundled)?|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
+# The last phase of a frame whose compiled code Dynamo loaded from its cache: torch logs no metrics of it.
+LOADED = "precompile_build_guards"
 
 # The first phase of a compilation.
 DYNAMO = "dynamo"
@@ -75,6 +77,8 @@ def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
         _begin(draft, event)
     elif event.ph == "E":
         _end(draft, event)
+        if event.name == LOADED:
+            draft.compilation(record).finished = True
     elif event.ph == "i":
         _instant(draft, event)
 
@@ -188,7 +192,7 @@ def _instant(draft: ReportDraft, event: _Event) -> None:
     match = CACHE.match(str(event.name))
     if match:
         args = event.args if isinstance(event.args, dict) else {}
-        cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
+        cache = "fx_graph" if match.group(1).startswith("fx_graph") else "aotautograd"
         reason = str(args.get("cache_bypass_reason") or "")
         draft.add_cache(
             CacheEvent(cache, match.group(2), _compile_id(draft, event), str(args.get("key") or ""), reason[:2000])
@@ -237,7 +241,7 @@ def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:
         return
     data = draft.reader.json(record) if record.length else {}
     data = data if isinstance(data, dict) else {}
-    cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
+    cache = "fx_graph" if match.group(1).startswith("fx_graph") else "aotautograd"
     logged = CacheEvent(
         cache,
         match.group(2),

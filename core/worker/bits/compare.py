@@ -31,8 +31,9 @@ from core.job.checks import EVAL, other_configuration
 from core.ops.costs import op_class
 from core.report import BitComparison, NodeBits
 from core.worker.backends.selection import compiled_side, is_compiled
+from core.worker.caches import lookups
 from core.worker.calls import ModelCalls
-from core.worker.conditions import lookups, set_dynamo
+from core.worker.conditions import set_dynamo
 from core.worker.load import Arguments, ModelCopy, first_line, node_line, seed
 from core.worker.measuring.instruments import Wrapper
 from core.worker.numerics import ITS_OWN, quiet_compilation
@@ -329,8 +330,7 @@ def _call(job: CompileJob, path: Path, changes: dict[str, Any], recorder: ValueR
     torch.set_num_threads(job.conditions.threads or threads)
     try:
         calls = ModelCalls(job, copy, compiled_side(job, copy), False)
-        call = calls.next(0)
-        if call is None:
+        if (call := calls.next(0)) is None:
             return
         seed(job.seed)
         with call.ready(), recorder.watching():

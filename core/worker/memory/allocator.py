@@ -31,8 +31,9 @@ from core.job import CompileJob
 from core.report import AliveMemory, MemoryCurve, MemoryPlace, MemorySide
 from core.report.records.compilation import MemoryRecord
 from core.worker.backends.selection import compiled_side, load_backend
+from core.worker.caches import lookups
 from core.worker.calls import ModelCalls, Pair, PreparedCall, observed
-from core.worker.conditions import lookups, set_dynamo, set_threads
+from core.worker.conditions import set_dynamo, set_threads
 from core.worker.environment import synchronize
 from core.worker.load import Arguments, ModelCopy
 from core.worker.measuring.instruments import Wrapper, wrappers

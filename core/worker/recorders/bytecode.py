@@ -201,6 +201,14 @@ class CodeReuse:
         entries = (cache_entries(code) for code in CODES.values())
         return tuple(str(found[0].compile_id) for found in entries if found)
 
+    @property
+    def is_precompiled(self) -> bool:
+        """True if no frame was looked up, and Dynamo loaded compiled code.
+
+        Torch calls no hook for a frame that runs loaded code.
+        """
+        return not self.places and not self.missed and bool(counters.get("dynamo_cache", {}).get("dynamo_cache_hit"))
+
 
 def met(code: CodeType) -> None:
     """Register the code of a frame that was compiled."""

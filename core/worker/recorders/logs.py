@@ -1,4 +1,4 @@
-"""Recorders of torch's log messages (TORCH_LOGS) and debug files (TORCH_COMPILE_DEBUG)."""
+"""Recorders of torch's logs (TORCH_LOGS), debug files (TORCH_COMPILE_DEBUG) and Dynamo's profile."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import torch
+import torch._dynamo.config
 import torch._logging._internal as torch_logging
 from torch._guards import CompileContext, compile_context
 from torch._inductor.debug import DebugContext, DebugFormatter
@@ -19,7 +21,9 @@ from torch.fx import GraphModule
 
 from core.base.errors import JobError
 from core.base.words import bytes_, number
+from core.report.records import Emit
 from core.report.records.compilation import NoteRecord
+from core.report.run import DynamoProfile, TracedFunction
 from core.worker.config import nearest
 from core.worker.record import emit
 
@@ -206,3 +210,52 @@ WRITERS = {
     "ir_pre_fusion": _ir("ir_pre_fusion.txt"),
     "ir_post_fusion": _ir("ir_post_fusion.txt"),
 }
+
+
+PROFILER, OPTION = "torch._dynamo.dynamo_profiler", "dynamo_profiler"
+MOST_FUNCTIONS = 2_000  #: limit: functions in Dynamo's profile of a compilation, by their callers
+
+
+@contextmanager
+def watching_tracing(emit: Emit) -> Iterator[None]:
+    """Record the seconds that Dynamo traced each function; torch has this profile from 2.13 on.
+
+    A profile that the user's code requests is left as it is.
+    """
+    if find_spec(PROFILER) is None or getattr(torch._dynamo.config, OPTION):
+        yield
+        return
+    from torch._dynamo.dynamo_profiler import DynamoProfilerState
+
+    original = DynamoProfilerState.dump_stats
+
+    def record(state: DynamoProfilerState, *_: Any, **__: Any) -> None:
+        functions = tuple(_functions(state.timings))
+        if functions:
+            emit(DynamoProfile(functions=functions))
+
+    # Torch prints the profile at the end of each attempt.
+    DynamoProfilerState.dump_stats = record  # type: ignore[method-assign]
+    try:
+        with torch._dynamo.config.patch(OPTION, True):
+            yield
+    finally:
+        DynamoProfilerState.dump_stats = original  # type: ignore[method-assign]
+
+
+def _functions(timings: Sequence[Any]) -> Iterator[TracedFunction]:
+    """Yield torch's timings as a tree: equal functions with equal callers are one."""
+    totals: dict[tuple[Any, ...], list[float]] = {}
+    for timing in timings:
+        place = (*timing.call_stack, (timing.func_name, timing.filename, timing.firstlineno))
+        total = totals.setdefault(place, [0, 0.0, 0.0])
+        for index, more in enumerate((1, timing.cumtime_ns / 1e9, timing.tottime_ns / 1e9)):
+            total[index] += more
+    # A caller ends after the functions that it calls; a function whose trace failed has no time.
+    places: dict[tuple[Any, ...], int] = {}
+    for place in sorted(totals, key=len)[:MOST_FUNCTIONS]:
+        above = next((place[:size] for size in range(len(place) - 1, 0, -1) if place[:size] in places), ())
+        parent = places.get(above)
+        places[place] = len(places)
+        (name, file, line), (calls, total_s, self_s) = place[-1], totals[place]
+        yield TracedFunction(name, file, line, parent, int(calls), total_s, self_s)

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from core import Axis, CompileJob, Environment, Model, Sweep
+from core.analysis.dynamo.costs import FrameStart
 from core.analysis.interval import Interval
 from core.base.machine import BackendEntry, ConfigOption
 from core.job.model import OptionValue
+from core.report.run import FilledCaches
 from core.sweep.presets import PRESETS, Answer, Plan, Question, answer, preset_of
 from core.sweep.presets.preset import (
     BackendFact,
@@ -277,6 +279,39 @@ def test_compiling_pays_after_as_many_calls_as_make_up_for_the_first_ones() -> N
     assert [fact.label for fact in found.facts if isinstance(fact, BreakEven)] == ["cold", "warm"]
     none = asked("calls", timed("cold", ratio=SAME, calls=(SweepCall("f32[1]", 0.002, 1.0),)))
     assert none.sentence == ("Compiled is not clearly faster, so compiling does not pay off.")
+
+
+def test_a_second_start_names_what_is_still_compiled_and_the_change_that_stops_it() -> None:
+    def cell(at: str, phases_s: dict[str, float], bundle_bytes: int = 0, **more: Any) -> SweepRow:
+        frame = FrameStart("0/0", "Net.forward", phases_s, **{"outcomes": {"fx_graph": "hit"}, **more})
+        filled = FilledCaches(took_s=9.0, exit_code=0, bundle_bytes=bundle_bytes)
+        return replace(timed(at), compile_s=frame.seconds, frames=(frame,), filled=filled)
+
+    cold = cell("cold", {"dynamo": 1.0, "compile": 9.0})
+    warm = cell("warm", {"dynamo": 1.0, "compile": 0.2})
+    bundle = cell("bundle", {"dynamo": 1.0, "compile": 9.0}, 500_000)
+    with_dynamo = cell("warm with Dynamo's code", {"compile": 0.2})
+    found = asked("start", cold, warm, bundle, with_dynamo)
+    assert found.sentence == (
+        "Compiling takes 10.0 s with empty caches; in a second process, 1.20 s with the caches kept, 10.0 s with a "
+        "bundle of 500 kB and 200 ms with the caches and Dynamo's code kept."
+    )
+    assert found.notes == (
+        "Warm: most of what is left is Dynamo tracing (1.00 s of 1.20 s). `torch._dynamo.config.caching_precompile = "
+        "True` saves Dynamo's code, too; torch calls it experimental.",
+        "Bundle: most of what is left is kernel compilation (9.00 s of 10.0 s). The bundle has no compiled C++. Set "
+        "`TORCHINDUCTOR_CACHE_DIR` to a folder that outlives the process.",
+        "Warm with Dynamo's code: most of what is left is kernel compilation (200 ms of 200 ms). It loads what the "
+        "caches have.",
+    )
+    assert found.columns["still compiled"][1] == "Net.forward: Dynamo tracing 1.00 s, kernel compilation 200 ms"
+    assert "torch.compiler.load_cache_artifacts" in found.code
+    bypassed = cell("warm", {"dynamo": 1.0, "compile": 3.0}, outcomes={"aotautograd": "bypass"}, reasons=("no key",))
+    missed = cell("warm", {"dynamo": 1.0, "compile": 3.0}, outcomes={"fx_graph": "miss"})
+    assert asked("start", cold, bypassed).notes[1] == (
+        "warm: a cache was bypassed for `Net.forward` [0/0], 3.00 s at every start: no key"
+    )
+    assert "1 graph missed the cache: its key differs between processes." in asked("start", cold, missed).notes[0]
 
 
 def test_memory_and_conditions_say_both_sides() -> None:

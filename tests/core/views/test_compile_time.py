@@ -3,8 +3,18 @@
 from dataclasses import replace
 
 from core import Report
-from core.report import CacheEvent, Phase, Setting
-from core.views.compile_time import CACHE_COLUMNS, PHASE_COLUMNS, CompileTimeView, PhaseOwner
+from core.analysis.durations import cache_totals
+from core.analysis.dynamo.costs import TracedTotal, traced_totals
+from core.report import CacheEvent, Counters, Phase, Setting
+from core.report.run import DynamoProfile, FilledCaches, TracedFunction
+from core.views.compile_time import (
+    CACHE_COLUMNS,
+    PHASE_COLUMNS,
+    TOTAL_COLUMNS,
+    CompileTimeView,
+    PhaseOwner,
+    second_start_words,
+)
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
@@ -62,3 +72,45 @@ def test_the_caches_are_described_by_the_jobs_condition_and_a_bypass_by_its_reas
     assert CompileTimeView(Report(Setting())).cache_notes == ()
     row = [column.value(bypass) for column in CACHE_COLUMNS]
     assert row == ["aotautograd", "bypass", "Unsupported target", "0/0", "k" * 60]
+
+
+def test_lookups_of_each_cache_are_those_that_torch_counts() -> None:
+    counters = Counters({"dynamo_cache": {"dynamo_cache_hit": 1}, "inductor": {"async_compile_cache_miss": 2}}, {})
+    events = tuple(CacheEvent("fx_graph", outcome, "0/0") for outcome in ("hit", "hit", "bypass"))
+    report = Report(Setting(), phases=PHASES, caches=events, counters=counters)
+    assert [[column.value(total) for column in TOTAL_COLUMNS] for total in cache_totals(report)] == [
+        ["Dynamo's code", 1, 0, None, ""],
+        ["AOTAutograd", None, None, None, "this log does not say"],
+        ["FX graph", 2, 0, 1, ""],
+        ["C++ objects", None, 1, None, ""],
+        ["Triton kernels", None, 2, None, ""],
+        ["autotuning", None, None, None, "not used"],
+        ["sizes seen before (PGO)", None, None, None, "this log does not say"],
+    ]
+
+
+def test_a_second_start_has_the_seconds_of_both_processes_and_the_size_of_the_bundle() -> None:
+    filled = FilledCaches(took_s=8.0, exit_code=0, calls_s=(6.0, 1.0), bundle_bytes=2000, save_s=0.5, load_s=0.25)
+    assert second_start_words(REPORT, filled) == (
+        "The compiled calls of the first process took 7.00 s, compiling included (8.00 s with loading the model). This "
+        "process compiled for 11.0 s. `torch.compiler.save_cache_artifacts` wrote 2.00 kB in 500 ms, loaded in 250 ms."
+    )
+    failed = second_start_words(REPORT, FilledCaches(took_s=1.0, exit_code=-9))
+    assert failed == "The process that was to fill the caches ended with exit code -9."
+
+
+def test_seconds_of_library_functions_count_for_the_users_function_that_calls_them() -> None:
+    library = "/venv/lib/python3.11/site-packages/torch/nn/functional.py"
+    functions = (
+        TracedFunction("forward", "/me/net.py", 9, None, 1, 10.0, 1.0),
+        TracedFunction("block", "/me/net.py", 3, 0, 4, 8.0, 2.0),
+        TracedFunction("gelu", library, 7, 1, 4, 5.0, 5.0),
+        TracedFunction("block", "/me/net.py", 3, 1, 1, 1.0, 1.0),
+        TracedFunction("linear", library, 8, 0, 1, 1.0, 1.0),
+    )
+    (first, *others) = REPORT.compilations
+    report = replace(REPORT, compilations=(replace(first, traced=DynamoProfile(functions)), *others))
+    assert traced_totals(report) == (
+        TracedTotal("block", "/me/net.py", 3, 5, 8.0, 8.0),
+        TracedTotal("forward", "/me/net.py", 9, 1, 2.0, 10.0),
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from core import Report
 from core.analysis.durations import class_seconds, compile_time_s
-from core.analysis.dynamo.break_costs import break_costs, code_words, cost_words
+from core.analysis.dynamo.costs import break_costs, code_words, cost_words
 from core.report import Kernel, Load, Phase, Setting
 from core.trace.parsers.build import load_graph
 from core.views.kernels.kernel import epilogue_words

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.accelerator.program.__main__ import main
-from core.accelerator.program.file import crc32c, program_sections, read_program, write_program
+from core.accelerator.program.file import crc32c, read_program, sections_of, write_program
 from core.accelerator.program.program import (
     Opcode,
     OperandKind,
@@ -50,7 +50,7 @@ def test_a_program_comes_back_as_it_was_and_its_file_byte_by_byte() -> None:
 
 
 def test_sections_are_aligned_and_cover_the_file() -> None:
-    sections = program_sections(FILE)
+    sections = sections_of(FILE, len(FILE))
     assert [section.name for section in sections] == [
         *("strings", "storages", "tensors", "instructions", "words", "constants")
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.analysis.dynamo.break_costs import break_costs
+from core.analysis.dynamo.costs import break_costs
 from core.analysis.registry import graph_break_registry
 from core.report import Frame
 from docs.make.graph_break_registry import PAGE, text

@@ -34,6 +34,7 @@ from tests.support.places import TRACES
 
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
 ASKED_FOR = "it is measured where a job asks for it, and no recorded one does"
+NO_SECOND = "no recorded run has caches that another process filled"
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
 NO_TELLER = "no recorded run has a backend that tells of itself"
@@ -87,6 +88,8 @@ NOT_RECORDED = {
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
     "artifact:compileboard_rival": "no scenario times two calls of torch.compile against each other",
+    "artifact:compileboard_filled_caches": NO_SECOND,
+    "artifact:compileboard_dynamo_profile": "the recorded runs are of a worker without it",
     "artifact:compileboard_memory": ASKED_FOR,
     "artifact:compileboard_neighbour": ASKED_FOR,
     "artifact:compileboard_call_numerics": ASKED_FOR,

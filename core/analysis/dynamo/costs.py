@@ -1,4 +1,4 @@
-"""Costs of graph breaks: the frames that Dynamo compiles only because of a break.
+"""Costs of compiling: frames that there are only because of a graph break, traced functions, frames.
 
 Without a break, its resume functions and the callees that it keeps from being inlined are part of the broken frame.
 The ops of these frames stay, so the backend's time and the kernel launches are no cost of the break.
@@ -6,14 +6,17 @@ The ops of these frames stay, so the backend's time and the kernel launches are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.analysis.durations import compilation_seconds
-from core.analysis.dynamo.failures import resumed, resumes
+from core.analysis.dynamo.failures import frame_names, resumed, resumes
 from core.analysis.work import dynamo_graphs, frame_of
 from core.base.words import count, duration_s, number
-from core.report import Compilation, Frame, GraphBreak, Report
+from core.report import CacheEvent, Compilation, Frame, GraphBreak, Report, stored
+from core.report.run import TracedFunction
 
 # torch's frame around a call of compiled code. A frame below it would be inlined without a break.
 INSIDE = "compile_wrapper"
@@ -165,3 +168,89 @@ def _call(compilation: Compilation) -> tuple[str, int | None]:
 def _function(frame: Frame) -> tuple[str, str]:
     """Return name and file of the function that a frame executes or resumes."""
     return resumed(frame.name)[0], frame.file
+
+
+# A file of a library, of Python, or without source.
+LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3\.\d+[/\\]|^<")
+
+
+@dataclass(frozen=True, slots=True)
+class TracedTotal:
+    """Seconds that Dynamo traced a function of the user in all compilations, with its calls.
+
+    `own_s` includes functions of libraries that it calls, `total_s` also other functions of the user.
+    """
+
+    name: str
+    file: str
+    line: int
+    calls: int
+    own_s: float
+    total_s: float
+
+
+@stored
+def traced_totals(report: Report) -> tuple[TracedTotal, ...]:
+    """Return the user's functions in Dynamo's profiles, most own seconds first; empty without a profile."""
+    totals: dict[tuple[str, str, int], list[float]] = {}
+    for compilation in report.compilations:
+        functions = compilation.traced.functions if compilation.traced else ()
+        places = [(function.name, function.file, function.line) for function in functions]
+        for index, function in enumerate(functions):
+            above = list(_callers(functions, index))
+            is_library = LIBRARY.search(function.file)
+            owner = next((at for at in (index, *above) if not LIBRARY.search(functions[at].file)), index)
+            total = totals.setdefault(places[owner], [0, 0.0, 0.0])
+            total[1] += function.self_s
+            if not is_library:
+                total[0] += function.calls
+                # A recursive call is within the seconds of the outer call.
+                total[2] += function.total_s if places[index] not in {places[at] for at in above} else 0.0
+    ranked = sorted(totals.items(), key=lambda entry: -entry[1][1])
+    return tuple(TracedTotal(*place, int(calls), own_s, total_s) for place, (calls, own_s, total_s) in ranked)
+
+
+def _callers(functions: Sequence[TracedFunction], index: int) -> Iterator[int]:
+    parent = functions[index].parent
+    # A caller comes before the functions that it calls; a log may say otherwise.
+    while parent is not None and 0 <= parent < index:
+        yield parent
+        index, parent = parent, functions[parent].parent
+
+
+@dataclass(frozen=True, slots=True)
+class FrameStart:
+    """Seconds of a compilation by phase class, and the outcomes of its cache lookups by cache.
+
+    `reasons` are torch's reasons for bypasses.
+    """
+
+    compilation: str
+    function: str
+    phases_s: dict[str, float]
+    outcomes: dict[str, str]
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all phases."""
+        return sum(self.phases_s.values())
+
+
+def frame_starts(report: Report) -> tuple[FrameStart, ...]:
+    """Return the compilations of a process that took time, longest first."""
+    events: dict[str, list[CacheEvent]] = defaultdict(list)
+    for event in report.caches:
+        events[event.compilation].append(event)
+    names = frame_names(report)
+    frames = [
+        FrameStart(
+            compilation,
+            names.get(compilation, ""),
+            phases_s,
+            {event.cache: event.outcome for event in events[compilation]},
+            tuple(dict.fromkeys(event.reason for event in events[compilation] if event.outcome == "bypass")),
+        )
+        for compilation, phases_s in compilation_seconds(report).items()
+    ]
+    return tuple(sorted(frames, key=lambda frame: -frame.seconds))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.dynamo.break_costs import break_costs, code_words, cost_words
+from core.analysis.dynamo.costs import break_costs, code_words, cost_words
 from core.report import Compilation, Frame, FxGraph, Guard, Payload, Phase, Place, Report, Setting
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
