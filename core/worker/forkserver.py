@@ -6,7 +6,8 @@ on every device. Requests come on standard input; results go to the original sta
 
 A supervisor ends its run at the run's limits. The fork server watches the supervisors: it continues a stopped
 supervisor, kills an overdue supervisor with all its descendants, and kills the descendants that a dead
-supervisor leaves behind.
+supervisor leaves behind. Each forked process has a directory of temporary files, which is removed when the
+process has ended.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import linecache
 import math
 import os
 import select
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -119,6 +122,7 @@ QUOTED = (
     *(own_module("core.worker.calls"), own_module("core.worker.record")),
     *(own_module("core.worker.recorders.passes"), own_module("core.worker.recorders.scheduler")),
 )
+TEMPORARY = "compileboard-"
 ANSWERS_FD = 200
 # A supervisor ends its run at the limit; after this many more seconds it counts as stuck.
 MARGIN_S = 10.0
@@ -165,7 +169,8 @@ class _Server:
 
     def __init__(self, answers: BinaryIO) -> None:
         self._answers = answers
-        self._children = Children()
+        self._files = _new_directory()
+        self._children = Children(files=self._files)
         self._next_beat_s = 0.0
         self._warming: dict[int, int] = {}
 
@@ -183,6 +188,7 @@ class _Server:
             return
         finally:
             self._children.end()
+            _remove(self._files)
 
     def _lines(self) -> Iterator[bytes]:
         pending = b""
@@ -220,7 +226,7 @@ class _Server:
         from core.worker.warmup import warm_up
 
         reader, writer = os.pipe()
-        pid = _fork(lambda: _write_all(writer, msgspec.json.encode(warm_up())))
+        pid = self._fork(lambda: _write_all(writer, msgspec.json.encode(warm_up())))
         os.close(writer)
         self._children.add(pid)
         self._warming[pid] = reader
@@ -243,7 +249,7 @@ class _Server:
         except (CompileboardError, OSError, ValueError) as error:
             return FailureMessage(f"the run cannot be started: {error}")
         signal.pthread_sigmask(signal.SIG_BLOCK, SUPERVISOR_SIGNALS)
-        pid = _fork(lambda: supervise(run, task), signal.SIGUSR1)
+        pid = self._fork(lambda: supervise(run, task), signal.SIGUSR1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SUPERVISOR_SIGNALS)
         self._children.add(pid, task.limits.time_limit_s)
         return StartMessage(pid)
@@ -256,13 +262,32 @@ class _Server:
         from core.worker.environment import probe
 
         reader, writer = os.pipe()
-        pid = _fork(lambda: _write_all(writer, msgspec.json.encode(probe())))
+        pid = self._fork(lambda: _write_all(writer, msgspec.json.encode(probe())))
         self._children.add(pid, reported=False)
         os.close(writer)
         self._wait_for(reader)
         with os.fdopen(reader, "rb") as pipe:
             data = pipe.read()
         return decoded_as(data, Environment) if data else None
+
+    def _fork(self, task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL) -> int:
+        """Run a function in a forked process; return the pid.
+
+        The forked process receives the signal `at_my_end` when this process ends.
+        """
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                follow_parent(parent, at_my_end)
+                _close_streams()
+                _use_directory(self._files)
+                task()
+                code = 0
+            finally:
+                os._exit(code)
+        return pid
 
 
 def _write_all(writer: int, data: bytes) -> None:
@@ -325,23 +350,25 @@ def _prepare_for_cpu() -> None:
     post_grad.lazy_init()
 
 
-def _fork(task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL) -> int:
-    """Run a function in a forked process; return the pid.
+def _new_directory() -> Path | None:
+    """Create the directory for the temporary files of all forked processes; None if the disk is full."""
+    with contextlib.suppress(OSError):
+        return Path(tempfile.mkdtemp(prefix=TEMPORARY))
+    return None
 
-    The forked process receives the signal `at_my_end` when this process ends.
-    """
-    parent = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            follow_parent(parent, at_my_end)
-            _close_streams()
-            task()
-            code = 0
-        finally:
-            os._exit(code)
-    return pid
+
+def _use_directory(files: Path | None) -> None:
+    """Let this process and its children write their temporary files to a directory of its own."""
+    own = files and files / str(os.getpid())
+    with contextlib.suppress(OSError):
+        if own is not None:
+            own.mkdir()
+            os.environ["TMPDIR"] = tempfile.tempdir = str(own)
+
+
+def _remove(files: Path | None) -> None:
+    if files is not None:
+        shutil.rmtree(files, ignore_errors=True)
 
 
 def _close_streams() -> None:
@@ -351,10 +378,10 @@ def _close_streams() -> None:
 
 
 class Children:
-    """Forked processes whose end has not been reported."""
+    """Forked processes whose end has not been reported; `files` has the temporary files of each."""
 
-    def __init__(self, margin_s: float = MARGIN_S) -> None:
-        self._margin_s = margin_s
+    def __init__(self, margin_s: float = MARGIN_S, files: Path | None = None) -> None:
+        self._margin_s, self._files = margin_s, files
         self._deadlines: dict[int, float] = {}
         self._unreported: set[int] = set()
 
@@ -379,6 +406,7 @@ class Children:
         ended = [pid for pid in reaped if pid in self._deadlines]
         for pid in ended:
             end_groups(group_of(pid))
+            _remove(self._files and self._files / str(pid))
         reported = [pid for pid in ended if pid not in self._unreported]
         for pid in ended:
             del self._deadlines[pid]

@@ -150,11 +150,14 @@ class Agents:
         )
 
     async def over_stdio(self) -> None:
-        """Serve one client over stdin and stdout."""
+        """Serve one client over stdin and stdout, until it is gone."""
         from mcp.server.stdio import stdio_server
 
-        async with stdio_server() as (incoming, outgoing):
-            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+        try:
+            async with stdio_server() as (incoming, outgoing):
+                await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+        except* BrokenPipeError:
+            pass
 
     def end(self) -> None:
         """Stop all calls, and wait until their runs have ended."""
