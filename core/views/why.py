@@ -7,36 +7,28 @@ from dataclasses import dataclass, replace
 from core.analysis.comparison.matching import RunSide
 from core.analysis.dynamo.failures import failed_phase
 from core.analysis.dynamo.recompiles import guard_rows
-from core.analysis.numerics import bisection_words, cure_words
 from core.analysis.repairs.trials import recompile_subject
-from core.analysis.results import compared_words, results
-from core.analysis.verdict import verdict
-from core.analysis.work import heaviest, newest_compilations, uncompiled_calls
+from core.analysis.work import newest_compilations, uncompiled_calls
 from core.base import words as fmt
+from core.views.answers import error_blocks, guard_blocks, memory_blocks, shape_blocks, slow_blocks, wrong_blocks
 from core.views.blocks import (
     Block,
     Fold,
-    Heading,
     PageBlock,
     Table,
     TextTable,
     Title,
     capital,
-    flat,
     paragraph,
     spans,
     words,
 )
-from core.views.compile_time import PHASE_COLUMNS, CompileTimeView
 from core.views.fixes import FixesView, offer
 from core.views.graph_breaks import GraphBreaksView
 from core.views.guards import GUARD_COLUMNS
-from core.views.kernels.ledger import KernelsView
 from core.views.markdown import code, plain, prose
-from core.views.numerics import NumericsView, result_blocks
 from core.views.printed import as_text
 from core.views.question import (
-    COSTS,
     MOST_ROWS,
     OPS,
     RunQuestion,
@@ -45,19 +37,18 @@ from core.views.question import (
     pair_blocks,
 )
 from core.views.recompiles import RECOMPILE_COLUMNS, RecompilesView
-from core.views.speedup import SpeedupView
-from core.views.verdict import error_title, sentence, title, uncompiled_words
+from core.views.verdict import error_title, title, uncompiled_words
 
 __all__ = ["FORMS", "Form", "RunAnswer", "why"]
 
-MOST_SHOWN = 3  #: findings that an answer has in full
 MOST_NAMED = 12  #: graph breaks or lines of a run that an answer names
 ASK = "Ask one of these questions, with names and numbers of the run"
 SKIPPED = r"skip\w*|eagerly|not compiled|uncompiled|fail\w*|errors?|crash\w*"
 WRONG = r"wrong\w*|differ\w*|incorrect\w*|nan|numbers?|numerics?|outputs?|results?"
 SLOW = r"slow\w*|fast\w*|speed\w*|long\w*|times?|costs?|expensive"
-CAUSES, OF_FRAMES = "recompiles", "not compiled"  # Rules of findings.
-MEASURE = "`python -m core measure RUN` times a run's calls and kernels."
+GUARDS, DYNAMIC = r"guard\w*", r"dynamic\w*|symbol\w*|shapes"
+MEMORY = r"memory|peaks?|bytes|allocat\w*"
+CAUSES = "recompiles"  # A rule of findings.
 WITHOUT_OP = "Dynamo traces Python without tensors into no op, and torch names one line for each op, guard and break."
 
 
@@ -149,21 +140,13 @@ def _fusion(question: RunQuestion) -> Iterator[PageBlock]:
         yield question.fusions[0].refusals
 
 
-def _errors(question: RunQuestion) -> Iterator[PageBlock]:
-    """Yield the findings of errors, wrong results and frames without compiled code."""
-    found = ((each, each.finding) for each in question.overview.findings)
-    errors = [each for each, finding in found if finding.weight == "wrong" or OF_FRAMES in finding.rule]
-    for each in errors[:MOST_SHOWN]:
-        yield from each.blocks
-
-
 def _failures(question: RunQuestion) -> Iterator[PageBlock]:
     """Yield the error of a run, the failed compilations, and the frames and calls that ran eagerly."""
     report, view, breaks = question.report, question.overview, GraphBreaksView(question.report)
     error = report.error and prose(title(error_title(report.error, failed_phase(report))))
     ids = question.compile_ids
     yield Title(spans(error or breaks.title))
-    yield from () if ids else _errors(question)
+    yield from () if ids else error_blocks(question)
     for failure in view.first_failures:
         at = failure.failure.compilation
         if not ids or at in ids:
@@ -211,51 +194,6 @@ def _line(question: RunQuestion) -> Iterator[Block]:
         yield from paragraph("\n".join(f"- {each}" for each in eager))
 
 
-def _wrong(question: RunQuestion) -> Iterator[PageBlock]:
-    """Yield which results differ from eager, their distance from float64, and the first node that differs."""
-    report, view = question.report, NumericsView(question.report)
-    compared, recorded = results(report), view.title if view.state == "recorded" else ""
-    same = f"Compared with eager: {compared.outcome} ({compared_words(compared.compared)})" if compared else ""
-    yield Title(spans(recorded or same or view.title))
-    yield from paragraph(same if recorded else "")
-    yield from result_blocks(report)
-    yield from _errors(question) if compared is not None and compared.outcome != "same" else ()
-    if report.call_numerics:
-        (table,) = (block for block in flat([view.results]) if isinstance(block, Table))
-        named = [row for row in table.rows if str(question.number) in re.findall(r"\d+", row.what)]
-        yield replace(table, rows=(named or table.rows)[:MOST_ROWS])
-    for compilation in report.compilations:
-        if not view.without_nodes(compilation):
-            nodes = view.nodes_of(compilation, question.side.nodes)
-            first = [row for row in nodes.table.rows if row.node.name == nodes.first_to_differ]
-            yield from paragraph(nodes.sentence)
-            yield replace(nodes.table, rows=first)
-    yield from view.bit_by_bit
-    found = report.bisection
-    yield from paragraph(prose(" ".join((bisection_words(found), cure_words(found)))) if found is not None else "")
-    yield from paragraph(view.paragraph, "quiet")
-
-
-def _slow(question: RunQuestion) -> Iterator[Block]:
-    """Yield the speedup, the most expensive findings, and where the time of a call and of compiling goes."""
-    report, speed, compiling = question.report, SpeedupView(question.report), CompileTimeView(question.report)
-    is_untimed = speed.speed is None and report.setting.job is not None
-    yield Title(spans(prose(sentence(verdict(report)))))
-    yield from paragraph(" ".join(filter(None, (speed.title, speed.not_measured, MEASURE * is_untimed))))
-    for finding in [each for each in question.overview.findings if each.finding.cost_s][:MOST_SHOWN]:
-        yield from finding.blocks
-    compilation = heaviest(report)
-    kernels = KernelsView.load(report, compilation, question.side.text) if compilation is not None else None
-    if kernels is not None and kernels.rows:
-        yield Heading("Time of a call")
-        yield from paragraph(f"{kernels.scope}{prose(kernels.title)} {prose(kernels.caption)}")
-        yield from [kernels.call_bars] if kernels.call_parts else []
-        yield Table("kernel launches", COSTS, kernels.rows[:MOST_ROWS])
-    yield Heading("Time of compiling")
-    yield from paragraph(f"{compiling.title} {compiling.why_none}")
-    yield Table("phases", PHASE_COLUMNS, compiling.totals[:MOST_ROWS])
-
-
 @dataclass(frozen=True, slots=True)
 class Form:
     """A form of questions: an example, the answer in words, a pattern of its words, and a function."""
@@ -293,6 +231,9 @@ FORMS = (
         r"kernels?|(?:triton|cpp)_\w+",
         kernel_blocks,
     ),
-    Form("output 0", "differences from eager and float64, and the first node; also `wrong`", WRONG, _wrong),
-    Form("slow", "the largest costs in seconds: findings, kernels, phases of compiling", SLOW, _slow),
+    Form("guards of 0/1", "conditions of reuse; also `guards x`", GUARDS, guard_blocks),
+    Form("dynamic s0", "symbolic sizes, and their origins", DYNAMIC, shape_blocks),
+    Form("memory", "peaks, and the plan of each graph", MEMORY, memory_blocks),
+    Form("output 0", "differences from eager and float64, and the first node; also `wrong`", WRONG, wrong_blocks),
+    Form("slow", "the largest costs in seconds: findings, kernels, phases of compiling", SLOW, slow_blocks),
 )

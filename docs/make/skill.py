@@ -105,7 +105,7 @@ Never guess what Dynamo or Inductor did: run it, read the cause and its cost, ch
    the same, and no frame may run eagerly that was compiled before.
 5. Stop when the rest costs less than it is worth, and name what is left.
 
-With the MCP server of Compileboard, use its tools: each is one of these commands.
+The tools of its MCP server are these commands.
 
 | command | use it to |
 |---|---|

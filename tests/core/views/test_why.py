@@ -6,10 +6,14 @@ import pytest
 
 from core.report import as_json
 from core.runs.stored import side_of_log
-from core.views.blocks import Block, Fold, Table, Title, words
+from core.views.answers import MOST_GUARDS
+from core.views.blocks import Block, Fold, Picks, Table, Title, words
+from core.views.dynamic_shapes import SELECT, dynamic_shapes
 from core.views.fixes import FixesView
 from core.views.graph_breaks import GraphBreaksView
+from core.views.guards import GuardsView
 from core.views.kernels.ledger import KernelsView
+from core.views.memory import memory
 from core.views.numerics import NOT_RECORDED
 from core.views.printed import as_data, as_text
 from core.views.recompiles import RecompilesView
@@ -56,6 +60,12 @@ def titles(blocks: tuple[Block, ...]) -> list[str]:
         ("why not fuse add mul", "not fuse relu_3 mul_7"),
         ("why is the linear layer unfused", "not fuse relu_3 mul_7"),
         ("why recompile", "recompile 0/3"),
+        ("why guards", "guards of 0/1"),
+        ("which guards mention x", "guards of 0/1"),
+        ("why is s0 dynamic", "dynamic s0"),
+        ("dynamic shapes", "dynamic s0"),
+        ("why does it need so much memory", "memory"),
+        ("peak of 0/0", "memory"),
     ],
 )
 def test_a_question_has_the_form_of_its_words(question: str, form: str) -> None:
@@ -317,3 +327,39 @@ def test_a_failed_run_has_its_error_and_what_helps() -> None:
     assert titles(ask("transformer_block", "skipped").blocks) == [
         "No graph break: Dynamo captured each frame as one graph."
     ]
+
+
+def test_guards_that_mention_a_word_come_with_the_first_of_them_in_full() -> None:
+    side = recorded_side(TRACES / "recompile_zoo" / "trace.log")
+    compilation = next(each for each in side.report.compilations if each.id == "0/1")
+    view = GuardsView(side.report, compilation)
+    blocks = why(side, "which guards of 0/1 mention x").blocks
+    rows = view.matches(None, "x")
+    (table,) = (block for block in blocks if isinstance(block, Table))
+    assert [*table.rows] == rows[:MOST_GUARDS]
+    assert words(blocks[0].prose) == view.title  # type: ignore[union-attr]
+    assert as_data(blocks)[-len(as_data(view.details(rows[0]))) - 1 : -1] == as_data(view.details(rows[0]))
+
+
+def test_a_symbol_is_shown_as_on_its_page() -> None:
+    side = recorded_side(TRACES / "recompile_zoo" / "trace.log")
+    compilation = next(each for each in side.report.compilations if len(each.symbols) > 1)
+    name = compilation.symbols[1].name
+    page = dynamic_shapes(side.report, compilation, None, Picks(texts={SELECT: name}))
+    assert as_data(why(side, f"why is {name} dynamic in {compilation.id}").blocks) == as_data(page)
+    unknown = "\n".join(as_text(why(side, f"dynamic s999 of {compilation.id}").blocks))
+    assert "no symbol `s999`" in unknown
+    assert name in unknown
+
+
+def test_memory_is_answered_by_its_page() -> None:
+    side = recorded_side(TRACES / "measured" / "trace.log")
+    page = as_data(memory(side.report, side.report.compilations[0], side.text))
+    assert as_data(why(side, "memory").blocks) == page
+
+
+@pytest.mark.parametrize("question", ["guards of 7/7", "memory of 7/7", "dynamic 7/7"])
+def test_an_unknown_compilation_is_named_with_those_of_the_run(question: str) -> None:
+    answer = text("measured", question)
+    assert "no compilation `7/7`" in answer
+    assert "0/0" in answer
