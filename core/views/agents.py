@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -61,9 +61,11 @@ NOT_AGAIN = "the run has no job that may run here again"
 TOO_MANY = "too many tool calls at once; wait until one ends"
 CRASHED = "the tool failed; the log of the server says why"
 FEW_CHARS = 6_000  # of an answer by default
+ALL_FIXES = "all"  # The key of all fixes together.
 PROMPT_TITLES = {name: f"{text.partition('. ')[0]}." for name, text in PROMPTS.items()}
 LEAST_CHARS, MOST_CHARS = 1_000, 200_000  #: limit: characters of an answer to an agent
 MOST_FILE_CHARS = 400  #: the name of a file in a prompt
+MOST_ERROR_CHARS = 1_500  #: the start of an error's message, and the end of its traceback
 MOST_OUTPUT_BYTES = 2_000  #: the end of the output of a run that failed without an error
 
 
@@ -140,6 +142,8 @@ class RunAnswers:
             **{name: _plain(text) for name, text in texts.items()},
             "script": ending.script,
         }
+        if error := self.report.error if self.report else None:
+            facts |= {"message": error.message[:MOST_ERROR_CHARS], "traceback": error.traceback[-MOST_ERROR_CHARS:]}
         if ending.is_fault and not ending.error:
             facts["output"] = self.run.output_tail(MOST_OUTPUT_BYTES)
         return {name: text for name, text in facts.items() if text}
@@ -164,21 +168,21 @@ class RunAnswers:
 
     @cached_property
     def fixes(self) -> dict[str, tuple[str, Fix]]:
-        """The fixes by their keys, each with what it is for; raises StoreError if there is no log."""
+        """The fixes by key, each with what it is for, all together first; raises StoreError without a log."""
         view = self.fixes_view
         breaks = ((str(each.place), fix) for each in view.report.graph_breaks for fix in view.of_break(each))
         newest = newest_reasons(view.report.recompiles)
         recompiles = ((f"recompile {each.compilation}", fix) for each in newest for fix in view.of_recompile(each))
         together = view.of_all()
-        known: dict[str, tuple[str, Fix]] = {}
-        for what, fix in (*breaks, *recompiles, *([("all", together)] if together else [])):
+        known: dict[str, tuple[str, Fix]] = {ALL_FIXES: (ALL_FIXES, together)} if together else {}
+        for what, fix in (*breaks, *recompiles):
             known.setdefault(fix.key, (what, fix))
         return known
 
     @property
     def fix_data(self) -> list[dict[str, str]]:
         """Each fix as data, with its diff."""
-        return [_fix(what, fix) for what, fix in self.fixes.values()]
+        return [_fix(key, what, fix) for key, (what, fix) in self.fixes.items()]
 
     def trial_job(self, key: str) -> CompileJob | None:
         """Return the job that tries a fix or a finding's change, by its key; None if there is none."""
@@ -216,10 +220,18 @@ def _finding(view: FindingView) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def _fix(what: str, fix: Fix) -> dict[str, str]:
-    texts = {"fix": fix.key, "for": what, "name": fix.name, "reason": fix.reason, "side_effects": fix.side_effects}
+def _fix(key: str, what: str, fix: Fix) -> dict[str, str]:
+    texts = {"fix": key, "for": what, "name": fix.name, "reason": fix.reason, "side_effects": fix.side_effects}
     texts |= {"claim": fix.claim, "tried": _plain(fix.tried), "diff": fix.diff}
     return {name: text for name, text in texts.items() if text}
+
+
+def filled(data: Any) -> Any:
+    """Return data without the fields that are empty, null or false."""
+    if isinstance(data, Mapping):
+        known = {name: value for name, value in data.items() if value is not None and value is not False}
+        return {name: filled(value) for name, value in known.items() if value not in ("", [], {}, ())}
+    return [*map(filled, data)] if isinstance(data, list | tuple) else data
 
 
 def lines_with(lines: Sequence[str], search: str) -> list[str]:

@@ -136,8 +136,11 @@ class AgentAnswer:
     def _data(self, most_chars: int) -> dict[str, Any]:
         facts: dict[str, Any] = visible(decoded(msgspec.json.encode(self.facts)))
         facts = _cut(facts, lambda cut: len(_json(cut)) <= most_chars - ROOM_CHARS)
+        without: list[str] = []
+        while len(_json(facts)) > most_chars - ROOM_CHARS and len(facts) > 1:
+            without.append(facts.popitem()[0])
         if not self.name:
-            return facts
+            return {**facts, **_note(", ".join(without))}
         room = most_chars - ROOM_CHARS - len(_json(facts))
         parts = visible(decoded(msgspec.json.encode([*self.parts[self.first :]])))
         if parts:
@@ -148,11 +151,8 @@ class AgentAnswer:
             if room < 0:
                 break
             shown.append(part)
-        return {**facts, self.name: shown, **self._left_out(len(shown))}
-
-    def _left_out(self, shown: int) -> dict[str, str]:
-        words = self.left_out(shown)
-        return {"left_out": words} if words else {}
+        note = "; ".join(filter(None, (", ".join(without), self.left_out(len(shown)))))
+        return {**facts, self.name: shown, **_note(note)}
 
     def left_out(self, shown: int) -> str:
         """Return in words which parts are not shown, and the argument that requests them; empty for none."""
@@ -177,6 +177,10 @@ class AgentAnswer:
             room -= len(line) + 1
         note = self.left_out(len(shown))
         return "\n".join([f"{head}{note and f'; {note}'}. Quoted data:", f"{fence}text", *shown, fence])
+
+
+def _note(words: str) -> dict[str, str]:
+    return {"left_out": words} if words else {}
 
 
 def _json(value: Any) -> str:

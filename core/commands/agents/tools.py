@@ -27,6 +27,7 @@ from core.views.agents import (
     NO_BISECTION,
     NOT_AGAIN,
     GraphPart,
+    filled,
     lines_with,
     unknown_words,
 )
@@ -80,7 +81,7 @@ def open_log(call: ToolCall, path: Text) -> AgentAnswer:
 def list_runs(call: ToolCall, search: Text = "", first: First = 0) -> AgentAnswer:
     """List stored runs that a search such as `model:gpt2 is:failed` matches, newest first."""
     view = RunLists(RunIndex(call.session.store)).every(search, MOST_LISTED)
-    listed = [run.data for run in view.runs if call.session.lists(run.run)]
+    listed = [filled(run.data) for run in view.runs if call.session.lists(run.run)]
     return AgentAnswer({"problems": view.problems} if view.problems else {}, "runs", listed, first)
 
 

@@ -20,7 +20,7 @@ from core.commands.agents.tools import TOOLS
 from core.commands.main import main
 from core.commands.report import PAGES
 from core.report import as_json
-from core.views.agents import INSTRUCTIONS, MOST_CHARS, PROMPTS, prompt
+from core.views.agents import ALL_FIXES, INSTRUCTIONS, MOST_CHARS, PROMPTS, filled, prompt
 from core.views.blocks import Fold, flat, spans, words
 from core.views.compare import ASPECTS
 from core.views.markdown import CONTROL
@@ -103,6 +103,23 @@ def test_a_verdict_with_findings_is_that_of_the_report_and_short(name: str, home
     assert ("left_out" in found) == (len(found["findings"]) < len(answers.findings))
 
 
+def test_a_failed_run_has_its_whole_message_and_the_end_of_its_traceback(home: Path, session: AgentSession) -> None:
+    error = session.answers(session.run(run_id(home, "error"))).report
+    assert error is not None
+    assert error.error is not None
+    answer = data(session, "verdict", run=run_id(home, "error"))
+    assert answer["message"] == visible(error.error.message[:1_500])
+    assert answer["traceback"] == visible(error.error.traceback[-1_500:])
+
+
+def test_all_fixes_together_come_first(home: Path, session: AgentSession) -> None:
+    run = run_id(home, "graph_break_zoo")
+    first = data(session, "fixes", run=run)["fixes"][0]
+    together = session.answers(session.run(run)).fixes_view.of_all()
+    assert together is not None
+    assert (first["fix"], first["diff"]) == (ALL_FIXES, together.diff)
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_findings_are_those_of_overview(name: str, home: Path, session: AgentSession) -> None:
     answers = session.answers(session.run(run_id(home, name)))
@@ -163,7 +180,8 @@ def test_a_bug_report_is_that_of_the_command(home: Path, session: AgentSession) 
 
 def test_the_runs_are_those_of_the_command(session: AgentSession) -> None:
     command = json.loads(printed("runs", "--most", "100", "--json"))["runs"]
-    assert data(session, "runs")["runs"] == visible(json.loads(as_json(command)))
+    assert data(session, "runs")["runs"] == filled(visible(json.loads(as_json(command))))
+    assert filled({"a": 0, "b": None, "c": [{"d": "", "e": 1}], "f": False}) == {"a": 0, "c": [{"e": 1}]}
 
 
 @pytest.mark.parametrize(("name", "page"), [("graph_break_zoo", "graph_breaks"), ("recompile_zoo", "recompiles")])
