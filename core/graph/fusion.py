@@ -29,7 +29,7 @@ from core.graph.launches import (
     with_parts,
 )
 from core.graph.model import TOP, GraphModel, Group, Largest, Node, collection_paused, launch_title
-from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
+from core.graph.modules import Branch, Origin, Trait, classes_of, line_words, module_at, shape_words
 from core.graph.overlays import (
     eager_bytes,
     launch_costs,
@@ -40,7 +40,7 @@ from core.graph.overlays import (
     saved_bytes,
     saving_facts,
 )
-from core.graph.placing import layer_of, part_words, placed_paths, spanned
+from core.graph.placing import idle_words, layer_of, part_words, placed_paths, spanned
 from core.ops.costs import Cost, FxCosts, aten_name
 from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
@@ -226,8 +226,11 @@ class _Drawing:
         return root
 
     def _kernel_facts(self, place: int) -> Iterator[tuple[str, str]]:
-        """Yield a launch's inputs of the graph, its place, its kernel's number, and its modules if several."""
+        """Yield a launch's modules, lines, inputs of the graph, its place, and its kernel's number."""
         launch = self._launches[place]
+        if names := dict.fromkeys(".".join(path[1:]) or path[0] for path in self._paths(launch)):
+            yield "spans" if len(names) > 1 else "module", first_of(list(names), MOST_OPS_NAMED)
+        yield "lines", line_words(self._nodes[name] for name in launch.members if name in self._nodes) or "not recorded"
         outside = dict.fromkeys(each for name in launch.members for each in self._reads.outside(name))
         if self._schedule.is_recorded and self._part_of[place] == TOP:
             read = {name for node in launch.nodes for name, _ in node.reads}
@@ -238,9 +241,6 @@ class _Drawing:
             yield "launch", f"{number(self._order[place])} of {number(len(self._order))}"
         if badge := self._badge(place):
             yield "kernel", badge
-        names = dict.fromkeys(".".join(path[1:]) or path[0] for path in self._paths(launch))
-        if len(names) > 1:
-            yield "spans", first_of(list(names), MOST_OPS_NAMED)
 
     def _savings(self, place: int) -> Iterator[tuple[str, str]]:
         """Yield what a launch saves, its calls of eager without those of copies, and its writers."""
@@ -265,18 +265,18 @@ class _Drawing:
 
     def _facts(self, place: int) -> Iterator[str]:
         """Yield time, layers if there are several, saved bytes and ops of a launch."""
-        saved = self._saved[place]
+        saved, eager, moved = self._saved[place], self._eager_bytes[place], self._launch_costs[place].bytes
         if words := self._time_words(place):
             yield words
         if layers := spanned(self._paths(self._launches[place]), module_path(self._origins[place].module)):
             yield f"spans {first_of(layers, MOST_OPS_NAMED)}"
         if saved:
             yield f"saves {bytes_(saved)}" if saved > 0 else f"moves {bytes_(-saved)} more"
+        elif self._is_generated(self._launches[place]) and eager and moved is not None and eager > moved:
+            yield f"about {bytes_(eager - moved)} less than eager"
         kernel = self._kernels.get(self._launches[place].kernel)
         if kernel is None:
-            node = self._launches[place].nodes[0]
-            idle = "others write it in place" if node.reads else "nothing to compute"
-            yield f"no kernel: {'lines of the wrapper' if node.runs else idle}"
+            yield idle_words(self._launches[place].nodes[0])
         elif not self._schedule.is_recorded and len(kernel.calls) > 1 and not kernel.calls[0].origins:
             yield f"all {count(len(kernel.calls), 'launch', 'launches')}"
         yield count(len(self._launches[place].members), "op")
@@ -382,14 +382,14 @@ class _Drawing:
         module = self._modules.get(name)
         layer = layer_of(module_path(module.path), module_path(self._origins[place].module)) if module else ""
         times = len(self._copies[name])
-        again = f"\ncomputed in {count(times, 'launch', 'launches')}" if times > 1 else ""
+        again = f"computed in {count(times, 'launch', 'launches')}" if times > 1 else ""
         return replace(
             drawn,
             id=node_id,
             kernel=launch.kernel,
             thin=is_copy,
             chips=(layer,) if layer else (),
-            tooltip=drawn.tooltip + again,
+            tooltip="\n".join(filter(None, (line_words([node]), drawn.tooltip, again))),
             joins=(*(() if is_copy else self._eager_joins(name)), *self._joins[owner.name]),
         )
 

@@ -197,7 +197,7 @@ def node_size(node: Node) -> tuple[float, float]:
 def group_size(group: Group) -> tuple[float, float]:
     """Return the width and height of a folded group: label, unfold sign, detail, count, and a few facts."""
     below = group.detail if group.kind in HULLS else f"{group.detail} · {count(group.count, 'op')}"
-    label = f"{group.badge}  {group.label}" if group.badge else group.label
+    label = f"K{group.badge}  {group.label}" if group.badge else group.label
     facts = [fact for fact in group.facts if fact.unit]
     facts = facts[: MOST_FACTS + any(fact.unit == "text" for fact in facts)]
     widest = max(len(label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)

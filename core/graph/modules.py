@@ -9,9 +9,10 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+from core.base.words import ranges_words
 from core.graph.model import TOP, GroupKind
 from core.ops.costs import UNKNOWN, Cost
-from core.report import Module, ModulePath, Place, module_path
+from core.report import FxNode, Module, ModulePath, Place, module_path
 from core.report.nodes import MOST_REMEMBERED
 
 LONGEST_LABEL = 120  #: a module's label
@@ -257,6 +258,22 @@ class Trait(NamedTuple):
     module_class: str = ""
     seconds: float | None = None
     parameters: tuple[str, ...] = ()
+
+
+def line_words(nodes: Iterable[FxNode]) -> str:
+    """Return the user's lines of nodes, `m.py:64–66, 306; loss.py:9`, and the code of a single line."""
+    lines: dict[str, dict[int, Place]] = {}
+    codes: dict[str, None] = {}
+    for node in nodes:
+        if node.source is not None:
+            lines.setdefault(node.source.file, {})[node.source.line] = node.source
+            codes[node.code] = None
+    words = []
+    for places in lines.values():
+        first = min(places)
+        words.append(f"{places[first].short.removesuffix(str(first))}{ranges_words(sorted(places))}")
+    only = sum(map(len, lines.values())) == 1
+    return ": ".join(filter(None, ["; ".join(words), *codes])) if only else "; ".join(words)
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

@@ -260,3 +260,9 @@ def part_words(part: NestedGraph) -> str:
     """Return the role of a nested graph, such as "true branch", otherwise its name."""
     name = part.path.rstrip("/").rpartition("/")[2].partition("#")[0]
     return LABELS.get(name.rstrip("0123456789").removesuffix("_"), name)
+
+
+def idle_words(node: SchedulerNode) -> str:
+    """Return why a scheduler node has no kernel."""
+    idle = "others write it in place" if node.reads else "nothing to compute"
+    return f"no kernel: {'lines of the wrapper' if node.runs else idle}"

@@ -53,6 +53,7 @@ from core.views.verdict import UNEVEN, change_words, counted_words, traffic_word
 __all__ = ["FusionView", "fusion_schedules"]
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
+KERNEL = re.compile(r"^.* \(kernel (.*)\)$")  # The title of a launch with the number of its kernel.
 MOST_WORDS = 4  #: ops that name a scheduler node
 # What the scheduler's traffic leaves out, and the signs of the drawing.
 INLINED = "what lowering inlined before is not counted."
@@ -122,11 +123,6 @@ class RefusedPair:
         """True if fusing the two could save bytes, by torch's count."""
         return not self.reason.startswith(NO_SHARED_DATA)
 
-    @property
-    def words(self) -> str:
-        """Torch's reason; that torch sees no equal access, in other words."""
-        return self.reason if self.saves else "nothing to save: other parts, or in another order"
-
 
 @dataclass(frozen=True)
 class FusionView:
@@ -149,6 +145,7 @@ class FusionView:
     one_node: ClassVar[str] = "There is only one node, so nothing to fuse."
     question: ClassVar[str] = "Why were these two not fused?"
     refusals_title: ClassVar[str] = "All pairs that torch refused"
+    short_columns: ClassVar[tuple[str, ...]] = ("at stake", "kernels", "reason")
     same_nodes: ClassVar[str] = "Choose two different nodes."
     no_ir_picked: ClassVar[str] = "Click an op for its IR before fusion, a kernel for its IR after it."
     no_ir: ClassVar[str] = "Inductor's IR was not recorded for it: torch prints it as a debug file."
@@ -315,10 +312,13 @@ class FusionView:
         pairs = {frozenset(names): (names, size) for names, size in refused_pairs(self.schedule).items()}
         rows = [RefusedPair(*pairs[key], reason) for key, reason in reasons.items() if key in pairs]
         nodes = {node.name: node for node in self.schedule.after}
+        titles = {row.names: [self._launch_words(nodes[name]) for name in row.names] for row in rows}
         columns: tuple[Column[RefusedPair], ...] = (
-            Column("both access", lambda row: row.size or None, fmt.bytes_, width=84),
-            Column("reason", lambda row: row.words, width=150),
-            Column("two launches", lambda row: " with ".join(self._launch_words(nodes[name]) for name in row.names)),
+            Column("at stake", lambda row: row.size * row.saves, fmt.bytes_, width=66),
+            Column("kernels", lambda row: " with ".join(KERNEL.sub(r"K\1", title) for title in titles[row.names])),
+            Column("reason", lambda row: next(filter(row.reason.startswith, MEANINGS), row.reason)),
+            Column("two launches", lambda row: " with ".join(titles[row.names])),
+            Column("torch's words", lambda row: row.reason),
         )
         return Table("refusals", columns, sorted(rows, key=lambda row: (not row.saves, -row.size)))
 
@@ -351,9 +351,8 @@ class FusionView:
     def tie(self, *names: str) -> str:
         """Return the words on the line between two refused nodes after fusion: the bytes at stake."""
         row = next((row for row in self.refusals.rows if set(row.names) == set(names)), None)
-        if row is None or not row.size:
-            return "not fused"
-        return f"not fused: {fmt.bytes_(row.size) if row.saves else 'nothing to save'}"
+        at_stake = fmt.bytes_(row.size) if row is not None and row.saves else "0 B at stake"
+        return f"not fused: {at_stake}" if row is not None and row.size else "not fused"
 
     def kernel(self, item_id: str | None) -> Kernel | None:
         """Return the kernel of a hull, an op or a kernel by its id; None if it has no kernel."""

@@ -119,6 +119,7 @@ class KernelNames:
         modules = {module for schedule in own for module in schedule.modules.values()}
         called = (call.op for schedule in own for call in schedule.eager_calls)
         self._stack = stack_of(module_path(module.path) for module in modules)
+        self._classes = {module_path(module.path): module.kind for module in modules if module.path}
         self._library = frozenset(aten_name(kernel.name) for kernel in kernels if kernel.extern)
         self._op_names = frozenset(DECOMPOSED) | {aten_name(target) for target in (*targets, *called)}
         self._ops: dict[str, tuple[Kernel, tuple[str, ...]]] = {}
@@ -143,6 +144,8 @@ class KernelNames:
         named = ([name for name in origins if node_op(name) in ops] or origins[-1:]) if kernel.extern else []
         path = common_path(named or origins, schedule.modules if schedule else {})
         module = path_words(shortened(path, self._stack))
+        # A number alone looks like that of a kernel.
+        module = f"{self._classes.get(path, '')} {module}".strip() if module.isdecimal() else module
         words = op_words(ops, origins, self._moved_most(kernel, schedule))
         suffix = " (backward)" if kernel.direction == "backward" and "backward" not in words else ""
         return " · ".join(filter(None, [module, words])) + suffix if ops else kernel.name

@@ -6,7 +6,7 @@ and reads the stored result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -237,20 +237,22 @@ class KernelView:
         stacks = {frame.line for frame in self.kernel.stacks if frame.file == path}
         return {place.line for place in places if place.file == path} | stacks
 
+    def called_in(self, path: str, nodes: Mapping[str, FxNode]) -> Collection[int]:
+        """Return the lines of a file that call the kernel's ops; without known ops, those of stacks."""
+        return called_lines(self.kernel, path, nodes) or self.lines_in(path, nodes)
+
     def line_in(self, path: str, nodes: Mapping[str, FxNode], op: str = "") -> int | None:
         """Return the line of a file where to begin, that of an op or of most ops; None without one."""
         called = called_lines(self.kernel, path, nodes, op)
         return called[0] if called else min(self.lines_in(path, nodes), default=None)
 
     def called_words(self, path: str, nodes: Mapping[str, FxNode]) -> str:
-        """Return the lines of a file that call the kernel's ops, without their callers; empty without one."""
+        """Return the lines of a file that call the kernel's ops, or else their callers; or nothing."""
         lines = sorted(called_lines(self.kernel, path, nodes))
-        name = code(path.rpartition("/")[2], LONGEST_LINE)
-        return (
-            f"Its ops are on {fmt.agree(len(lines), 'line', 'lines')} {fmt.ranges_words(lines)} of {name}."
-            if lines
-            else ""
-        )
+        known = [nodes[name].source for name in self.kernel.origins if name in nodes]
+        here = "Its ops are on" if any(place and place.file == path for place in known) else "Called from"
+        where = f"{fmt.agree(len(lines), 'line', 'lines')} {fmt.ranges_words(lines)}"
+        return f"{here} {where} of {code(path.rpartition('/')[2], LONGEST_LINE)}." if lines else ""
 
     def elsewhere(self, path: str, nodes: Mapping[str, FxNode]) -> str:
         """Return the lines of other files that called the kernel's ops; empty if all are in this file."""

@@ -2,6 +2,9 @@
 
 const BELOW_PX = 6;
 const LEAST_PX = 300;
+// On a phone, titles leave little of the window: a view has this part of it, and the page scrolls.
+const NARROW_PX = 640;
+const NARROW_SHARE = 0.8;
 const FULL = "data-full";
 const PRESENTING = "data-presenting";
 
@@ -34,7 +37,9 @@ export class Room {
   left() {
     const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
     const top = this.root.getBoundingClientRect().top + scrolled;
-    return Math.max(LEAST_PX, Math.floor(globalThis.innerHeight - top - BELOW_PX));
+    const { innerHeight, innerWidth } = globalThis;
+    const least = innerWidth < NARROW_PX ? Math.max(LEAST_PX, NARROW_SHARE * innerHeight) : LEAST_PX;
+    return Math.floor(Math.max(least, innerHeight - top - BELOW_PX));
   }
 }
 

@@ -274,7 +274,7 @@ def why_not(fusion: FusionView) -> None:
     st.caption(refusal.shared if refusal is not None else fusion.same_nodes)
     with st.expander(fusion.refusals_title, expanded=True):
         st.caption(fusion.refusal_counts)
-        row = newly_picked_row(fusion.refusals) if fusion.refusals.rows else None
+        row = newly_picked_row(fusion.refusals, column_order=fusion.short_columns) if fusion.refusals.rows else None
     if row is not None:
         press(PICKED, row.names)
         st.rerun()

@@ -34,8 +34,8 @@ from pages.session.server import cached
 from pages.session.shown import RunView, View, shown_compilation
 from pages.session.url import set_state
 
-# Facts of a launch that stand in the drawer: savings, calls of eager, and refused fusions.
-OF_SAVINGS = ("fusion saved", "against eager", "eager", "written", "spans", "not fused")
+# Facts of a launch that stand in the drawer: where it is from, savings, calls of eager, and refused fusions.
+OF_LAUNCH = ("module", "lines", "fusion saved", "against eager", "eager", "written", "spans", "not fused")
 
 
 def show(
@@ -114,14 +114,14 @@ def fusion_drawn(view: View, index: int, fusion: FusionView | None = None) -> Gr
 
 
 def launch_facts(view: View, index: int, selected: str | None) -> None:
-    """Draw what a selected launch saved, by fusion and against eager, and what it was not fused with."""
+    """Draw a selected launch's time, lines, savings by fusion and against eager, and refused fusions."""
     graph = fusion_drawn(view, index).graph.view
     hit = graph.find(selected or "")
     hulls = [group for group in (hit.path if hit else ()) if graph.model.groups[group].kind in ("launch", "library")]
     facts = graph.group_facts(hulls[-1]) if hulls else ()
-    shown = [f"**{plain(name)}** {plain(text)}" for name, text in facts if name.startswith(OF_SAVINGS)]
-    if shown:
-        st.caption("  \n".join(shown))
+    shown = [f"**{plain(name)}** {plain(text)}" for name, text in facts if name.startswith(OF_LAUNCH)]
+    if hulls:
+        st.caption("  \n".join([plain(graph.model.groups[hulls[-1]].detail), *shown]))
 
 
 def passes_of(view: View) -> tuple[PassesView, ...]:

@@ -106,7 +106,7 @@ def _coloured(view: View, selected: Kernel, nodes: dict[str, FxNode], path: str)
     for kernel in view.compilation.kernels:
         if kernel.graph != selected.graph:
             continue
-        for line in views.KernelView(view.report, view.compilation, kernel).lines_in(path, nodes):
+        for line in views.KernelView(view.report, view.compilation, kernel).called_in(path, nodes):
             links.setdefault(line, []).append(f"k:{kernel.id}")
             margins.setdefault(line, []).append(colours[kernel.id])
     return user_code(

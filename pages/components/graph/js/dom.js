@@ -51,6 +51,12 @@ export function drawingOn(canvas) {
   return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 }
 
+// The numbers of kernels, which are unlike those of modules: K2.
+/** @param {string} badge */
+export function kernelNumbers(badge) {
+  return badge.replace(/\d[\d,]*/g, "K$&");
+}
+
 /** @param {string} name */
 export function opClass(name) {
   return `op-${OP_CLASS.test(name) ? name : "other"}`;

@@ -1,13 +1,17 @@
 // Selection and hover in the other views of the channel: highlight the related items here.
 import { COMMENTED, listen } from "../../js/shared.js";
 import { make } from "./dom.js";
+import { drawPath, middleOf } from "./picture/curves.js";
+import { boundsOf } from "./picture/grid.js";
 /** @import { Commented, Saying, Speaker, Told } from "../../js/types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
 /** @import { Graph } from "./model.js" */
-/** @import { Placed } from "./types.d.ts" */
+/** @import { Line, Placed } from "./types.d.ts" */
 
 const MOST_ASKED = 4;
 const MOST_FOLDED = 20;
+// Places of the words along a line.
+const SPOTS = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8];
 
 export class Elsewhere {
   /** @type {Told | null} */
@@ -17,6 +21,8 @@ export class Elsewhere {
   /** @type {readonly string[]} */
   outlined = [];
   tie = "";
+  /** The launches that the view has been brought to. @type {readonly string[]} */
+  framed = [];
   /** The groups around items that are not loaded yet. @type {Map<string, number[]>} */
   folded = new Map();
   /** @type {Graph | null} */
@@ -33,6 +39,9 @@ export class Elsewhere {
     listen("hover", (said) => this.hears(said) && this.mark("preview", toldOf(said)), signal);
     listen("comments", (told) => this.comment(told), signal);
     this.comment(COMMENTED);
+    for (const type of ["pointerdown", "wheel"]) {
+      this.drawing.viewport.addEventListener(type, () => (this.framed = []), { signal, passive: true });
+    }
   }
 
   // True if a message comes from another view of the channel.
@@ -89,13 +98,27 @@ export class Elsewhere {
 
   // The outlined boxes.
   get boxes() {
-    return [...new Set(this.outlined.flatMap((id) => this.shown(id)))].flatMap((id) => this.drawing.placedOf(id) ?? []);
+    return this.boxesOf(this.outlined);
   }
 
-  // Bring all outlined items into view.
+  /** @param {readonly string[]} ids */
+  boxesOf(ids) {
+    return [...new Set(ids.flatMap((id) => this.shown(id)))].flatMap((id) => this.drawing.placedOf(id) ?? []);
+  }
+
+  // Show these launches in the middle, also when the view gets another size, until the user looks elsewhere.
+  /** @param {readonly string[]} ids */
+  frame(ids) {
+    this.framed = ids;
+    this.reveal();
+  }
+
+  // Bring all framed items into the middle, or all outlined items into view.
   reveal() {
-    const { boxes } = this;
-    if (boxes.length) this.drawing.camera.panTo(boxes, true);
+    const { boxes, drawing: { camera, choice } } = this;
+    const framed = this.framed[0] === choice?.id ? this.boxesOf(this.framed) : [];
+    if (framed.length) camera.fit(boundsOf(framed), 1);
+    else if (boxes.length) camera.panTo(boxes, true);
   }
 
   sign() {
@@ -104,7 +127,7 @@ export class Elsewhere {
     }
     const { boxes, drawing: { stage: { ties } } } = this;
     ties.replaceChildren();
-    if (boxes.length === 2) drawTie(ties, boxes[0], boxes[1], this.tie);
+    if (boxes.length === 2) drawTie(ties, boxes[0], boxes[1], this.tie, this.drawing.picture.edges);
     this.drawing.signs.tie();
   }
 
@@ -157,22 +180,29 @@ export class Elsewhere {
   }
 }
 
-// A line between two launches that torch did not fuse, with its words at the size of the screen.
-/** @param {Element} parent @param {Placed} first @param {Placed} second @param {string} words */
-function drawTie(parent, first, second, words) {
-  const [left, right] = first.x <= second.x ? [first, second] : [second, first];
+// The edge between two launches that torch did not fuse, or a line; with its words at the size of the screen, a line
+// of text for each part.
+/** @param {Element} parent @param {Placed} first @param {Placed} second @param {string} words @param {Line[]} edges */
+function drawTie(parent, first, second, words, edges) {
+  const ends = [first, second];
+  const edge = edges.find(({ s, t }) => ends.includes(s) && ends.includes(t));
+  const [left, right] = first.x <= second.x ? ends : [second, first];
   const across = right.x - left.x - left.w;
-  const [upper, lower] = first.y <= second.y ? [first, second] : [second, first];
+  const [upper, lower] = first.y <= second.y ? ends : [second, first];
   const [from, to] = across > 0
     ? [[left.x + left.w, left.y + left.h / 2], [right.x, right.y + right.h / 2]]
     : [[upper.x + upper.w / 2, upper.y + upper.h], [lower.x + lower.w / 2, lower.y]];
-  const middle = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
-  make("path", { d: `M${from}L${to}` }, parent);
+  make("path", { d: edge ? drawPath(edge.points) : `M${from}L${to}` }, parent);
   const label = make("g", {}, parent);
-  Object.assign(label, { ends: [first, second], middle });
-  const wide = words.length * 7.4 + 16;
-  make("rect", { x: -wide / 2, y: -11, width: wide, height: 22, rx: 11 }, label);
-  make("text", { y: 4, "text-anchor": "middle" }, label, words);
+  const along = SPOTS.map((part) => [0, 1].map((i) => from[i] + part * (to[i] - from[i])));
+  const spots = edge ? [middleOf(edge.points)] : along;
+  const parts = words.split(": ");
+  const [wide, high] = [Math.max(...parts.map((part) => part.length)) * 7.4 + 16, 8 + 15 * parts.length];
+  Object.assign(label, { spots, wide, high });
+  make("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: 9 }, label);
+  parts.forEach((part, at) =>
+    make("text", { y: 15 * at + 15 - 7.5 * parts.length, "text-anchor": "middle" }, label, part)
+  );
 }
 
 /** @param {Saying} said @returns {Told | null} */

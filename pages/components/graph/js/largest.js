@@ -1,6 +1,6 @@
 // Largest: the launches that take most time, move most bytes and saved most, and the largest missed fusion. A click
 // selects them and brings them into view, whatever is folded.
-import { make } from "./dom.js";
+import { kernelNumbers, make } from "./dom.js";
 /** @import { LargestData } from "../../js/wire.d.ts" */
 /** @import { GraphView } from "./view.js" */
 
@@ -38,9 +38,8 @@ export class Largest {
     const line = make("span", { class: "value" }, element);
     make("b", {}, line, value);
     line.append(" ");
-    if (badge) make("i", {}, line, badge);
-    line.append(" ");
-    make("em", {}, line, text);
+    if (badge) make("i", {}, line, kernelNumbers(badge));
+    make("em", {}, element, text);
     element.onclick = () => this.go(each);
   }
 
@@ -49,12 +48,10 @@ export class Largest {
     const { view } = this;
     const last = view.film.frames.length - 1;
     if (view.film.at !== last) view.film.go(last, true), view.python.report("frame", last);
-    for (const id of others) await view.goTo(id, { quiet: true, reveal: false });
-    await view.goTo(first, { toMiddle: true });
+    for (const id of [...others, first]) await view.goTo(id, { quiet: id !== first, reveal: false });
     view.root.focus({ preventScroll: true });
-    if (!others.length) return;
-    view.elsewhere.outline([first, ...others], `not fused: ${value}`);
-    view.elsewhere.reveal();
-    view.python.trigger("activated", WHY);
+    if (others.length) view.elsewhere.outline([first, ...others], `not fused: ${value}`);
+    view.elsewhere.frame([first, ...others]);
+    if (others.length) view.python.trigger("activated", WHY);
   }
 }

@@ -73,6 +73,8 @@ export class Notice {
 // What only launches have: facts of groups, and a line of an op's tip.
 const OF_LAUNCHES =
   /^(share of|time|graph inputs|launch$|launches|kernel$|not fused|fusion saved|against eager|written)/;
+// Facts that say where a launch is from: they come first.
+const WHERE = /^(module|spans|lines)$/;
 const COMPUTED_AGAIN = /\ncomputed in .* launches$/;
 const LAUNCH_VALUE = /^kernel|, of the launch:/;
 
@@ -103,7 +105,8 @@ export class Tip {
     this.line("what", (item.chips ?? []).join(", "));
     const call = eager && item.g === undefined && groupOf(item, this.film.at)?.split(":")[2];
     if (call) this.line("what", `a part of eager's call ${call}`);
-    for (const [name, value] of item.facts ?? []) {
+    const facts = [...item.facts ?? []].sort(([a], [b]) => Number(WHERE.test(b)) - Number(WHERE.test(a)));
+    for (const [name, value] of facts) {
       if (fusing && OF_LAUNCHES.test(name)) continue;
       const fact = make("div", { class: "pair" }, this.root);
       make("span", {}, fact, name);

@@ -151,7 +151,7 @@ export interface Selecting {
 export type ItemElement = SVGGElement & { placed: Placed; step?: string; floor?: SVGRectElement };
 
 /** The words on a line between two launches; the middle of the line. */
-export type TieElement = SVGGElement & { ends: [Placed, Placed]; middle: number[] };
+export type TieElement = SVGGElement & { spots: number[][]; wide: number; high: number };
 
 /** The colours of the style sheet for a canvas. */
 export interface Inks {

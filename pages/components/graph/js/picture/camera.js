@@ -1,7 +1,7 @@
 // The camera: the position of the picture in its viewport; one style change per frame, on a div around the SVG.
 import { isPresenting } from "../../../js/room.js";
 import { calm, nearest } from "../dom.js";
-import { isStretched, overlap } from "./grid.js";
+import { boundsOf, isStretched, overlap } from "./grid.js";
 /** @import { Picture, Placed, Rect, Spot } from "../types.d.ts" */
 
 const CLOSEST = 3;
@@ -167,11 +167,11 @@ export class Camera {
   }
 
   // The whole picture, or a part of it.
-  /** @param {number[]} [part] */
-  fit([left, top, right, bottom] = [0, 0, this.picture.width, this.picture.height]) {
+  /** @param {number[]} [part] @param {number} [most] */
+  fit([left, top, right, bottom] = [0, 0, this.picture.width, this.picture.height], most = 1.2) {
     const [width, height] = [this.size.width - this.aside, this.size.height];
     const k = Math.min(
-      1.2,
+      most,
       Math.max(1, width - 2 * MARGIN) / (right - left || 1),
       Math.max(1, height - 2 * MARGIN) / (bottom - top || 1),
     );
@@ -268,8 +268,7 @@ export class Camera {
         along(this.y + top * this.k, this.y + bottom * this.k, height),
       ];
     };
-    const all = [0, 1].map((i) => Math.min(...boxes.map(({ box }) => box[i])));
-    all.push(...[2, 3].map((i) => Math.max(...boxes.map(({ box }) => box[i]))));
+    const all = boundsOf(boxes);
     const fits = (all[2] - all[0]) * this.k < width - 2 * AROUND && (all[3] - all[1]) * this.k < height - 2 * AROUND;
     if (together && (!fits || this.k < LEAST_WHOLE)) return this.fit(all);
     const [dx, dy] = shift(fits ? all : boxes[0].box);

@@ -4,11 +4,20 @@ import { isHull } from "./compose.js";
 /** @import { Line, Stub } from "../types.d.ts" */
 
 /** @param {number[]} points */
-function drawPath(points) {
+export function drawPath(points) {
   let d = `M${points[0]} ${points[1]}`;
   for (let i = 2; i + 5 < points.length; i += 6) d += `C${points.slice(i, i + 6).join(" ")}`;
   return d;
 }
+
+// Edges have a width for each decade of their bytes.
+export const WIDTHS = /** @type {[number, number, string][]} */ ([
+  [1e7, 8, "≥ 10 MB"],
+  [1e6, 6, "≥ 1 MB"],
+  [1e5, 4, "≥ 100 kB"],
+  [1e4, 2.5, "≥ 10 kB"],
+  [0, 1.2, "< 10 kB"],
+]);
 
 // The edge of a curve.
 /** @param {Line | Stub} line */
@@ -25,8 +34,9 @@ export function drawCurve(line) {
 function drawEdge({ edge, points, stubs }) {
   const g = make("g", { class: edge.bytes ? "edge" : "edge unstored" });
   g.classList.toggle("goes-on", stubs.some(({ side }) => side === 1));
-  const wide = edge.bytes ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
-  make("path", { class: "line", d: drawPath(points), style: `--wide:${wide.toFixed(2)}` }, g);
+  const bytes = edge.bytes ?? 0;
+  const wide = bytes ? WIDTHS.find(([least]) => bytes >= least)?.[1] : 1;
+  make("path", { class: "line", d: drawPath(points), style: `--wide:${wide}` }, g);
   make("path", { class: "head", d: arrowHead(points) }, g);
   if (edge.refused) drawBreak(g, points);
   return g;

@@ -63,3 +63,10 @@ export function inside([left, top, right, bottom], outer, picture) {
 export function isStretched(scale) {
   return scale > STRETCH || scale < 1 / STRETCH;
 }
+
+// The rectangle around boxes.
+/** @param {Placed[]} boxes @returns {Rect} */
+export function boundsOf(boxes) {
+  const [left, top, right, bottom] = [0, 1, 2, 3].map((i) => boxes.map(({ box }) => box[i]));
+  return [Math.min(...left), Math.min(...top), Math.max(...right), Math.max(...bottom)];
+}

@@ -1,7 +1,7 @@
 // Drawing of one item: SVG elements in the item's own coordinates.
 import { counted } from "../../../js/shared.js";
 import { BELOW, headerOf, isHull } from "./compose.js";
-import { cut, cutFacts, cutName, make, OP_CLASS, opClass } from "../dom.js";
+import { cut, cutFacts, cutName, kernelNumbers, make, OP_CLASS, opClass } from "../dom.js";
 import { glyph } from "../icons.js";
 /** @import { MetricsData } from "../../../js/wire.d.ts" */
 /** @import { GroupItem, Item, ItemElement, Placed } from "../types.d.ts" */
@@ -190,10 +190,11 @@ export function shareOf(item) {
 /** @param {Element} parent @param {GroupItem} item @param {MetricsData} m */
 function drawNumber(parent, { badge }, m) {
   if (!badge) return 0;
-  const width = Math.max(16, 9 + badge.length * m.smallChar);
+  const number = kernelNumbers(badge);
+  const width = 9 + number.length * m.smallChar;
   const g = make("g", { class: "number", transform: `translate(${m.padX - 3} 4)` }, parent);
   make("rect", { width, height: 16, rx: 8 }, g);
-  make("text", { x: width / 2, y: 12, "text-anchor": "middle" }, g, badge);
+  make("text", { x: width / 2, y: 12, "text-anchor": "middle" }, g, number);
   return width + 2;
 }
 
@@ -218,6 +219,9 @@ function drawOpen(g, item, { w, h }, m) {
   const line = groupLine(item);
   if (isHull(item)) {
     make("text", { class: "detail", x: m.padX, y: 32 }, g, cutFacts(line, w - 2 * m.padX, m.smallChar));
+    const place = linesOf(item).find((text) => text.length * m.smallChar <= rest);
+    const right = w - m.padX - m.foldSign;
+    if (place) make("text", { class: "detail lines", x: right, y: 16, "text-anchor": "end" }, g, place);
   } else if (rest > 6 * m.smallChar) {
     make(
       "text",
@@ -229,6 +233,14 @@ function drawOpen(g, item, { w, h }, m) {
   drawTime(g, item, w);
   if (!isHull(item)) foldSign(g, w - 42, 3, "deep", `Unfold all below ${item.label}`);
   foldSign(g, w - 21, 3, "fold", `Fold ${item.label}`);
+}
+
+// The lines of a launch, with the file if there is room: `model.py:46–47`, `L46–47`; none for several files.
+/** @param {GroupItem} item */
+export function linesOf({ facts = [] }) {
+  const [, file, lines] = /^([^;:]+\.py):([\d–, ]+)(:|$)/.exec(facts.find(([name]) => name === "lines")?.[1] ?? "") ??
+    [];
+  return lines ? [`${file}:${lines}`, `L${lines}`] : [];
 }
 
 const SIGNS = { unfold: "M4 8H12M8 4V12", fold: "M4 8H12", deep: "M4 4L8 8L12 4M4 9L8 13L12 9" };

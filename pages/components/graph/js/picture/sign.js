@@ -1,8 +1,8 @@
 // The texts of a group's sign: what has room, and never a part of a word.
-import { cutFacts, cutName } from "../dom.js";
+import { cutFacts, cutName, kernelNumbers } from "../dom.js";
 import { TEXT_FROM } from "./camera.js";
 import { headerOf, isHull } from "./compose.js";
-import { groupLine } from "./scene.js";
+import { groupLine, linesOf } from "./scene.js";
 /** @import { Film } from "../film.js" */
 /** @import { GroupItem, Placed } from "../types.d.ts" */
 
@@ -32,7 +32,7 @@ export function badgeWidth(badge, size) {
 export function signOf({ item, w, h, open }, k, size, film) {
   const signs = k < TEXT_FROM ? 0 : (open && !isHull(item) ? 44 : 24) * k;
   const [wide, high, char] = [w * k - 6 - signs, h * k - 4, size * CHAR];
-  const badge = item.badge ?? "";
+  const badge = kernelNumbers(item.badge ?? "");
   const hull = isHull(item);
   const indent = badge ? badgeWidth(badge, size) + 4 : 0;
   if (high < size + 4 || wide < (hull ? Math.max(LEAST_WIDE, indent - 4) : LEAST_NAMED)) return null;
@@ -44,7 +44,12 @@ export function signOf({ item, w, h, open }, k, size, film) {
   const line = (hull ? [groupLine(item)] : item.kind === "stack" ? [item.detail, figure] : [figure, groupLine(item)])
     .filter(Boolean);
   if (two) {
-    lines = [[["name", fitted(item.label, room)]], [["what", wholeFacts(line.join(" · "), w * k - 8, char)]]];
+    const label = fitted(item.label, room);
+    const place = film.fusing ? undefined : linesOf(item).find((text) => label.length + text.length + 1 <= room);
+    lines = [[["name", label], ...(place ? [twain("what", place)] : [])], [[
+      "what",
+      wholeFacts(line.join(" · "), w * k - 8, char),
+    ]]];
     const rows = open ? 0 : Math.floor(high / (size + 3)) - 2;
     const more = film.fusing ? [figure] : hull ? [] : (item.facts ?? []).map(shortFact);
     for (const text of more.slice(0, Math.max(0, rows))) {

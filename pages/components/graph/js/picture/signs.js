@@ -86,7 +86,7 @@ export class Signs {
     else if (!this.camera.moving) { for (const sign of this.stage.signs.children) rescale(sign, k); }
   }
 
-  // The words on the line between two launches, beside both: between them if there is room.
+  // The words are on the line between two launches.
   tie() {
     const { k } = this.camera;
     if (this.pixel !== k) {
@@ -94,15 +94,20 @@ export class Signs {
     }
     this.pixel = k;
     for (const label of /** @type {Iterable<TieElement>} */ (this.stage.ties.querySelectorAll("g"))) {
-      const [first, second] = label.ends;
-      const { width, height } = label.getBBox();
-      const across = Math.max(second.x - first.x - first.w, first.x - second.x - second.w);
-      const down = Math.max(second.y - first.y - first.h, first.y - second.y - second.h);
-      const isBetween = across * k > width + 8 || down * k > height + 8;
-      const top = Math.min(first.y, second.y) - height / 2 / k - 4 / k;
-      const [x, y] = label.middle;
-      label.setAttribute("transform", `translate(${x} ${isBetween ? y : top}) scale(${1 / k})`);
+      const [x, y] = this.spotOn(label, k);
+      label.setAttribute("transform", `translate(${x} ${y}) scale(${1 / k})`);
     }
+  }
+
+  // The place on the line where the words cover no op; the middle if there is none.
+  /** @param {TieElement} label @param {number} k */
+  spotOn({ spots, wide, high }, k) {
+    const [dx, dy] = [wide / 2 / k, high / 2 / k];
+    const covered = (/** @type {number[]} */ [x, y]) =>
+      [...this.stage.grid.find([x - dx, y - dy, x + dx, y + dy])].some(({ open, box }) =>
+        !open && overlap(box, [x - dx, y - dy, x + dx, y + dy])
+      );
+    return spots.find((spot) => !covered(spot)) ?? spots[0];
   }
 
   // The group whose sign stands at a point of the picture.
