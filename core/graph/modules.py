@@ -261,19 +261,22 @@ class Trait(NamedTuple):
 
 
 def line_words(nodes: Iterable[FxNode]) -> str:
-    """Return the user's lines of nodes, `m.py:64–66, 306; loss.py:9`, and the code of a single line."""
-    lines: dict[str, dict[int, Place]] = {}
+    """Return the user's lines of nodes, `m.py:64–66, 306; loss.py:9`, and the code of a single line.
+
+    The file with most nodes comes first.
+    """
+    files: dict[str, list[Place]] = {}
     codes: dict[str, None] = {}
     for node in nodes:
         if node.source is not None:
-            lines.setdefault(node.source.file, {})[node.source.line] = node.source
+            files.setdefault(node.source.file, []).append(node.source)
             codes[node.code] = None
     words = []
-    for places in lines.values():
-        first = min(places)
-        words.append(f"{places[first].short.removesuffix(str(first))}{ranges_words(sorted(places))}")
-    only = sum(map(len, lines.values())) == 1
-    return ": ".join(filter(None, ["; ".join(words), *codes])) if only else "; ".join(words)
+    for places in sorted(files.values(), key=len, reverse=True):
+        lines, first = sorted({place.line for place in places}), places[0]
+        words.append(first.short.removesuffix(str(first.line)) + ranges_words(lines))
+    is_one = len({place for places in files.values() for place in places}) == 1
+    return ": ".join(filter(None, ["; ".join(words), *codes])) if is_one else "; ".join(words)
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

@@ -21,6 +21,7 @@ from tests.support.browser import (
     item,
     opened,
     settle,
+    wait_for,
 )
 from tests.support.homes import add_run, film_log
 from tests.support.places import ROOT
@@ -42,6 +43,13 @@ IN_STEP = """
 }
 """
 
+IN_THE_MIDDLE = """
+(root, id) => {
+    const { camera, placedOf } = root.compileboardView
+    const [[x, y], box] = [camera.centre(), placedOf.call(root.compileboardView, id).box]
+    return box[0] < x && x < box[2] && box[1] < y && y < box[3]
+}
+"""
 # Shows each step up to the last; whether all stays in its place there, and the number of names of eager's calls.
 WALK = """
 async (root, last) => {
@@ -173,7 +181,8 @@ def test_the_largest_launch_and_the_largest_missed_fusion_are_one_click_away(
     expect(largest).to_contain_text(["most time", "most bytes", "saved most", "largest missed fusion"])
     largest.nth(2).click()
     expect(page).to_have_url(re.compile("select=g%3Aop9"))
-    expect(item(view, "g:op9")).to_be_visible()
+    expect(item(view, "g:op9")).to_have_attribute("aria-expanded", "true")
+    wait_for(lambda: view.evaluate(IN_THE_MIDDLE, "g:op9"))
     expect(view.locator(".amount")).to_have_text(["9 launches", "22.6 MB moved"])
 
     largest.nth(3).click()

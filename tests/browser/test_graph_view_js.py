@@ -208,7 +208,7 @@ def test_ops_join_step_by_step_until_the_launches_take_their_place(page: Page) -
 
     expect(view.locator("g.joint")).to_have_count(0)
     expect(item(view, "g:op0")).to_be_visible()
-    expect(item(view, "g:op0").locator(".number")).to_have_text("1")
+    expect(item(view, "g:op0").locator(".number")).to_have_text("K1")
     assert view.evaluate(POSITIONS) == first
 
 
@@ -232,7 +232,7 @@ def test_a_hull_shows_what_fusion_keeps_out_of_memory(page: Page) -> None:
     expect(item(view, "g:op0")).to_contain_text("7 µs · 5 ops")
 
 
-@pytest.mark.parametrize(("scale", "shown"), [(0.7, "^1.*7 µs"), (0.4, "^17 µs$"), (0.25, "^1$")])
+@pytest.mark.parametrize(("scale", "shown"), [(0.7, "^K1.*7 µs"), (0.4, "^K17 µs$"), (0.25, "^K1$")])
 def test_a_hull_has_its_number_and_its_time_at_any_zoom(page: Page, scale: float, shown: str) -> None:
     view = mount(page, "fused")
     zoom = "(root, k) => { const { camera } = root.compileboardView; camera.zoom(k / camera.k) }"

@@ -248,11 +248,14 @@ class KernelView:
 
     def called_words(self, path: str, nodes: Mapping[str, FxNode]) -> str:
         """Return the lines of a file that call the kernel's ops, or else their callers; or nothing."""
-        lines = sorted(called_lines(self.kernel, path, nodes))
-        known = [nodes[name].source for name in self.kernel.origins if name in nodes]
-        here = "Its ops are on" if any(place and place.file == path for place in known) else "Called from"
-        where = f"{fmt.agree(len(lines), 'line', 'lines')} {fmt.ranges_words(lines)}"
-        return f"{here} {where} of {code(path.rpartition('/')[2], LONGEST_LINE)}." if lines else ""
+        lines = called_lines(self.kernel, path, nodes)
+        places = {nodes[name].source for name in self.kernel.origins if name in nodes}
+        own = sorted({place.line for place in places if place is not None and place.file == path} & {*lines})
+        callers = sorted({*lines} - {*own})
+        file = code(path.rpartition("/")[2], LONGEST_LINE)
+        parts = [f"Its ops are on {_line_words(own)} of {file}"] if own else []
+        parts += [f"called from {_line_words(callers)}" + ("" if own else f" of {file}")] if callers else []
+        return sentence(", ".join(parts))
 
     def elsewhere(self, path: str, nodes: Mapping[str, FxNode]) -> str:
         """Return the lines of other files that called the kernel's ops; empty if all are in this file."""
@@ -437,3 +440,7 @@ def _has_epilogue(kernel: Kernel) -> bool:
     """Return True if a kernel computes a product, an added tensor and another op."""
     others = [op for op in node_ops(kernel) if op not in PRODUCTS]
     return len(others) > (_product(kernel) not in ADDING)
+
+
+def _line_words(lines: Sequence[int]) -> str:
+    return f"{fmt.agree(len(lines), 'line', 'lines')} {fmt.ranges_words(lines)}"

@@ -113,6 +113,19 @@ export class Folds {
     drawing.refresh(undefined, true);
   }
 
+  // Unfold these launches, whose groups are unfolded already.
+  /** @param {string[]} ids */
+  async unfold(ids) {
+    const { drawing } = this;
+    const { graph } = drawing;
+    const places = ids.flatMap((id) => graph.byId.get(id) ?? []);
+    const folded = places.flatMap(({ item }) => item.g === undefined || graph.unfolded.has(item.g) ? [] : item.g);
+    if (!folded.length) return;
+    await graph.load(folded).catch(() => null);
+    graph.unfold(folded.filter((gid) => graph.levels.has(gid)));
+    if (drawing.graph === graph) drawing.refresh(undefined, true);
+  }
+
   // A synchronised view folded these groups; fold groups with the same ids here, level by level.
   /** @param {string[]} ids @param {boolean} open */
   async follow(ids, open) {

@@ -49,6 +49,7 @@ export class Largest {
     const last = view.film.frames.length - 1;
     if (view.film.at !== last) view.film.go(last, true), view.python.report("frame", last);
     for (const id of [...others, first]) await view.goTo(id, { quiet: id !== first, reveal: false });
+    await view.folds.unfold([first, ...others]);
     view.root.focus({ preventScroll: true });
     if (others.length) view.elsewhere.outline([first, ...others], `not fused: ${value}`);
     view.elsewhere.frame([first, ...others]);
