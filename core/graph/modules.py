@@ -265,18 +265,21 @@ def line_words(nodes: Iterable[FxNode]) -> str:
 
     The file with most nodes comes first.
     """
-    files: dict[str, list[Place]] = {}
-    codes: dict[str, None] = {}
-    for node in nodes:
-        if node.source is not None:
-            files.setdefault(node.source.file, []).append(node.source)
-            codes[node.code] = None
+    return _line_words(tuple((each.source.file, each.source.line, each.code) for each in nodes if each.source))
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _line_words(places: tuple[tuple[str, int, str], ...]) -> str:
+    """Return the words of lines, each with its file and code; repeated layers have equal ones."""
+    files: dict[str, list[int]] = {}
+    for file, line, _ in places:
+        files.setdefault(file, []).append(line)
     words = []
-    for places in sorted(files.values(), key=len, reverse=True):
-        lines, first = sorted({place.line for place in places}), places[0]
-        words.append(first.short.removesuffix(str(first.line)) + ranges_words(lines))
-    is_one = len({place for places in files.values() for place in places}) == 1
-    return ": ".join(filter(None, ["; ".join(words), *codes])) if is_one else "; ".join(words)
+    for file, lines in sorted(files.items(), key=lambda each: -len(each[1])):
+        first = Place(file, lines[0]).short.removesuffix(str(lines[0]))
+        words.append(first + ranges_words(sorted({*lines})))
+    code = {code for _, _, code in places} if len({*places}) == 1 else ()
+    return ": ".join(filter(None, ["; ".join(words), *code]))
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
