@@ -47,7 +47,7 @@ def removed(_name: str, source: str) -> str:
 
 
 def disabled(_name: str, source: str) -> str:
-    """Disable each function that is compiled."""
+    """Disable each compiled function: torch compiles a function that was disabled before."""
     return _changed(source, "torch.compiler.disable")
 
 
@@ -91,7 +91,7 @@ class _Rewriter(ast.NodeTransformer):
             elif self.wrapper == EAGER:
                 decorators.append(ast.Call(function, [], [_BACKEND]))
             elif self.wrapper:
-                decorators += [decorator, _expression(self.wrapper)]
+                decorators += [_expression(self.wrapper), decorator]
         node.decorator_list = decorators
         return node
 
@@ -106,7 +106,7 @@ class _Rewriter(ast.NodeTransformer):
                 return node.args[0]
             if self.wrapper == EAGER:
                 return ast.Call(function, node.args, [_BACKEND])
-            return ast.Call(function, [ast.Call(_expression(self.wrapper), node.args, [])], node.keywords)
+            return ast.Call(_expression(self.wrapper), [node], [])
         if node.args:
             return node
         if self.wrapper is None:

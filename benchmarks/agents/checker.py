@@ -66,7 +66,6 @@ class Watch:
     rules: Rules
     graphs: list[int] = field(default_factory=list)
     calls: int = 0
-    depth: int = 0
     loose: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
 
@@ -79,6 +78,8 @@ class Watch:
         backend = options.pop("backend", "inductor")
         if backend != "inductor":
             self.refusals.append(f"torch.compile(backend={backend!r})")
+        if self.refusals:
+            return model
         settings = dict(options.pop("options", None) or {})
         guards = (
             {"options": {"guard_filter_fn": settings.pop("guard_filter_fn")}} if "guard_filter_fn" in settings else {}
@@ -99,11 +100,8 @@ class Watch:
 
             def run(*values: Any) -> Any:
                 self.calls += 1
-                self.depth += 1
-                try:
+                with _disable_current_modes():
                     return compiled(*values)
-                finally:
-                    self.depth -= 1
 
             return run
 
@@ -118,6 +116,8 @@ class Watch:
 class LooseCalls(TorchDispatchMode):  # type: ignore[misc]
     """A mode that notes ATen calls on real tensors while no graph runs."""
 
+    supports_higher_order_operators = True
+
     def __init__(self, watch: Watch) -> None:
         super().__init__()
         self.watch = watch
@@ -128,10 +128,10 @@ class LooseCalls(TorchDispatchMode):  # type: ignore[misc]
         return True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call the operator, and note it if no graph runs and no compilation traces it."""
+        """Call the operator, and note it if no compilation traces it; graphs run without this mode."""
         result = func(*args, **(kwargs or {}))
-        if self.watch.depth == 0 and not torch._guards.TracingContext.try_get():
-            name = str(func).split(".")[1]
+        if not torch._guards.TracingContext.try_get():
+            name = str(func).removeprefix("aten.").partition(".")[0]
             tensors = [
                 leaf for leaf in torch.utils._pytree.tree_leaves((args, result)) if isinstance(leaf, torch.Tensor)
             ]
