@@ -151,19 +151,23 @@ def code_of(job: CompileJob) -> str:
 
 
 def _fields(change: TriedChange, base: CompileJob, environment: Environment) -> dict[str, FieldValue]:
-    """Return the fields of a change; empty if it has no effect on this machine.
-
-    Torch takes options or a mode: an option takes the options of the job's mode with it.
-    """
+    """Return the fields of a change, with the options of the job's mode; empty if it has no effect here."""
     fields = {field.format(model=base.model.name): value for field, value in change.fields.items()}
     if isinstance(threads := fields.get("threads"), int):
         threads = threads or environment.cpus // 2
         is_new = threads < (base.conditions.threads or environment.cpus) and (threads > 1 or fields["threads"] == 1)
         return {"threads": threads} if is_new else {}
-    if base.compile.mode and any(field.startswith(OPTIONS) for field in fields):
-        of_mode = environment.modes.get(base.compile.mode, {})
-        return {"mode": None, **{f"{OPTIONS}{name}": value for name, value in of_mode.items()}, **fields}
-    return fields
+    is_option = any(field.startswith(OPTIONS) for field in fields)
+    return {**mode_as_options(base, environment), **fields} if is_option else fields
+
+
+def mode_as_options(base: CompileJob, environment: Environment) -> dict[str, FieldValue]:
+    """Return the fields that turn a job's mode into options; empty without a mode.
+
+    Torch takes options or a mode.
+    """
+    of_mode = environment.modes.get(base.compile.mode, {}) if base.compile.mode else None
+    return {} if of_mode is None else {"mode": None, **{f"{OPTIONS}{name}": value for name, value in of_mode.items()}}
 
 
 def _is_new(fields: Mapping[str, FieldValue], base: CompileJob, environment: Environment) -> bool:

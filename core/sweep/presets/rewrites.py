@@ -8,7 +8,7 @@ processes: a claim needs both. At last, the rewrites with the largest effects ar
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from core.analysis.interval import RELEVANT, Interval
 from core.analysis.repairs.settings import compiles_itself
@@ -18,8 +18,8 @@ from core.base.words import duration_s, number
 from core.job import CompileJob
 from core.job.prepared import model_code
 from core.job.text import compile_options_as_text
-from core.sweep.model import OPTIONS, RIVAL, VARIANT, Axis, AxisValue
-from core.sweep.presets.changes import COMPILED, INDUCTOR, plain_job
+from core.sweep.model import OPTIONS, RIVAL, VARIANT, Axis, AxisValue, applied
+from core.sweep.presets.changes import COMPILED, INDUCTOR, mode_as_options, plain_job
 from core.sweep.presets.faster import NOISE, Fields, finish_of
 from core.sweep.presets.preset import (
     WAITS,
@@ -36,7 +36,7 @@ from core.sweep.presets.preset import (
 from core.sweep.presets.race import UNCHANGED, Heat, Race, equal_code, heat_of, unchanged
 from core.sweep.store import SweepRow
 
-DISABLED = "disabled_passes"
+DISABLED, WITHOUT = "disabled_passes", "without "
 # Rule of code generation → Inductor's option and the value that turns it off.
 RULES: Mapping[str, tuple[str, bool | int]] = {
     "fusion": ("max_fusion_size", 1),
@@ -64,7 +64,8 @@ MOST_TOGETHER = 3  #: rewrites with the largest effects that are turned off two 
 
 def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return the unchanged job, and a cell without each rule of code generation; raises JobError."""
-    plain = _without_mode(plain_job("call", base), environment)
+    plain = plain_job("call", base)
+    plain = applied(plain, VARIANT, mode_as_options(plain, environment))
     if compiles_itself(model_code(plain), plain.model.name):
         raise JobError("model", "its file calls torch.compile itself: name a model that is not compiled there")
     known = {option.name for option in environment.options if option.module == INDUCTOR}
@@ -73,13 +74,9 @@ def plan(base: CompileJob, environment: Environment) -> Plan:
     return Plan(plain, (Axis(VARIANT, tuple(fields for _, fields in cells), tuple(label for label, _ in cells)),))
 
 
-def _without_mode(job: CompileJob, environment: Environment) -> CompileJob:
-    """Return the job with the options of its mode, since torch takes options or a mode."""
-    mode = job.compile.mode
-    if not mode:
-        return job
-    options = {**environment.modes.get(mode, {}), **(job.compile.options or {})}
-    return replace(job, compile=replace(job.compile, mode=None, options=options or None))
+def _heat_of(label: str) -> Heat:
+    """Return the heat of a cell's label, which names the rewrites that are off."""
+    return heat_of(label.removeprefix(WITHOUT))
 
 
 def _cell(base: CompileJob, heat: Heat) -> tuple[str, Fields]:
@@ -90,7 +87,7 @@ def _cell(base: CompileJob, heat: Heat) -> tuple[str, Fields]:
     fields: Fields = {f"{OPTIONS}{option}": value for option, value in rules}
     fields |= {f"{OPTIONS}{DISABLED}": ",".join(passes)} if passes else {}
     fields |= {RIVAL: compile_options_as_text(base.compile)} if heat.stage == "timed" else COMPILED
-    return heat.label, fields
+    return f"{WITHOUT if heat.changes else ''}{heat.label}", fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +164,7 @@ def _timed(changes: tuple[str, ...]) -> list[Heat]:
 
 
 def _trials(question: Question) -> Trials:
-    rows = {heat_of(row.at[0]): row for row in question.rows}
+    rows = {_heat_of(row.at[0]): row for row in question.rows}
     first = rows.get(unchanged(True))
     rules = [heat.changes[0] for heat in rows if len(heat.changes) == 1 and heat.changes[0] in RULES]
     names = tuple(dict.fromkeys([*(first.passes if first else ()), *rules]))
@@ -250,12 +247,12 @@ def _notes(trials: Trials) -> Iterator[str]:
 
 
 def _gain_words(trials: Trials, row: SweepRow) -> str:
-    finish = trials.race.finished.get(heat_of(row.at[0]))
+    finish = trials.race.finished.get(_heat_of(row.at[0]))
     return interval_words(finish.gain) if finish is not None and finish.gain is not None else ""
 
 
 def _row_words(trials: Trials, row: SweepRow) -> str:
-    heat = heat_of(row.at[0])
+    heat = _heat_of(row.at[0])
     if not heat.changes:
         return NOISE
     return _outcome(trials, heat.changes[0]) if heat.stage == "compiled" else ""

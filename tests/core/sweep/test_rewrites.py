@@ -22,6 +22,7 @@ HERE = Environment(
     options=tuple(ConfigOption("inductor", name, "") for name in KNOWN),
 )
 PASSES = ("remove_noop_ops", "my_pass", "view_to_reshape")
+OFF = tuple(f"without {name}" for name in PASSES)
 # Name of the rewrite → the call's time without it, over the time with it.
 Effects = dict[str, float]
 BOUND = 1.01
@@ -34,7 +35,7 @@ def planned(base: CompileJob = MLP) -> Sweep:
 
 def row(label: str, effects: Effects, joint: dict[tuple[str, ...], float]) -> SweepRow:
     """A cell's row, on a machine where each rewrite has an effect, and code is as the rewrites that count."""
-    heat = heat_of(label)
+    heat = heat_of(label.removeprefix("without "))
     off = [name for name in heat.changes if name in effects]
     gain = joint.get(heat.changes, 1.0)
     for name in off:
@@ -70,20 +71,21 @@ def longer(sweep: Sweep, added: tuple[tuple[str, AxisValue], ...]) -> Sweep:
 
 
 def test_the_rules_that_this_torch_has_come_first_and_then_the_passes_that_changed_a_graph() -> None:
-    assert planned().axes[0].named() == ("default, timed", "fusion", "split reductions", "vector code")
+    rules = ("without fusion", "without split reductions", "without vector code")
+    assert planned().axes[0].named() == ("default, timed", *rules)
     sweep, _ = ended({})
-    assert sweep.axes[0].named()[4:] == PASSES
+    assert sweep.axes[0].named()[4:] == OFF
     jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
-    assert jobs["fusion"].compile.options == {"max_fusion_size": 1}
-    assert jobs["my_pass"].compile.options == {"disabled_passes": "MY_PASS"}
-    assert not jobs["my_pass"].measure
+    assert jobs["without fusion"].compile.options == {"max_fusion_size": 1}
+    assert jobs["without my_pass"].compile.options == {"disabled_passes": "MY_PASS"}
+    assert not jobs["without my_pass"].measure
 
 
 def test_each_rewrite_with_code_of_its_own_is_timed_beside_the_unchanged_job_in_two_processes() -> None:
     sweep, _ = ended({"fusion": 1.3})
     jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
     timed = [label for label in jobs if "timed" in label]
-    assert timed == ["default, timed", "fusion, timed 1", "fusion, timed 2"]
+    assert timed == ["default, timed", "without fusion, timed 1", "without fusion, timed 2"]
     assert all(jobs[label].measure and jobs[label].rival == MLP.compile for label in timed)
 
 
@@ -101,7 +103,7 @@ def test_rewrites_that_save_that_cost_and_that_change_nothing() -> None:
     }
     words = dict(zip(sweep.axes[0].named(), found.columns["what came of it"], strict=True))
     assert words["default, timed"] == "the default against itself: noise"
-    assert words["my_pass"] == "costs 1.00 ms"
+    assert words["without my_pass"] == "costs 1.00 ms"
     assert found.notes == ()
 
 
@@ -115,8 +117,10 @@ def test_rewrites_that_depend_on_each_other_are_named() -> None:
 
 def test_an_effect_that_one_process_alone_shows_is_no_claim() -> None:
     sweep = planned()
-    rows = [row(label, {"fusion": 1.3}, {}) for label in ("default, timed", "fusion", "fusion, timed 1")]
-    unlike = replace(row("fusion, timed 2", {"fusion": 1.3}, {}), against=Interval(0.98, 1.0, 1.03))
+    rows = [
+        row(label, {"fusion": 1.3}, {}) for label in ("default, timed", "without fusion", "without fusion, timed 1")
+    ]
+    unlike = replace(row("without fusion, timed 2", {"fusion": 1.3}, {}), against=Interval(0.98, 1.0, 1.03))
     found = answer(Question(sweep, (*rows, unlike)))
     assert [fact.outcome for fact in found.facts if isinstance(fact, TriedFact)] == ["no difference seen"]
 
@@ -128,7 +132,7 @@ def test_without_any_effect_the_answer_says_so() -> None:
 
 def test_a_job_whose_times_are_not_measurable_has_compiled_cells_alone_and_says_so() -> None:
     sweep = planned()
-    rows = [replace(row(label, {"fusion": 1.3}, {}), against=None) for label in (*sweep.axes[0].named(), *PASSES)]
+    rows = [replace(row(label, {"fusion": 1.3}, {}), against=None) for label in (*sweep.axes[0].named(), *OFF)]
     more = PRESETS["rewrites"].more
     assert more is not None
     assert more(Question(sweep, tuple(rows))) == ()
@@ -137,7 +141,10 @@ def test_a_job_whose_times_are_not_measurable_has_compiled_cells_alone_and_says_
 
 
 def test_a_pass_without_which_the_model_fails_has_torchs_reason() -> None:
-    rows = [row("default, timed", {}, {}), replace(row("my_pass", {}, {}), state="failed", error="KeyError: 'buf0'")]
+    rows = [
+        row("default, timed", {}, {}),
+        replace(row("without my_pass", {}, {}), state="failed", error="KeyError: 'buf0'"),
+    ]
     found = answer(Question(planned(), tuple(rows)))
     assert [fact.outcome for fact in found.facts if isinstance(fact, TriedFact)] == ["without it: KeyError: 'buf0'"]
 
