@@ -176,8 +176,10 @@ export function mixOf({ mix = [] }) {
 // The share of time of a launch, as a part of its upper border.
 /** @param {Element} g @param {GroupItem} item @param {number} w */
 function drawTime(g, item, w) {
-  const share = shareOf(item);
-  if (share) make("path", { class: "time of-launch", d: `M${TIME_FROM} 0h${(w - 2 * TIME_FROM) * share}` }, g);
+  const [share, room] = [shareOf(item), w - 2 * TIME_FROM];
+  if (!share) return;
+  make("path", { class: "time whole of-launch", d: `M${TIME_FROM} 0h${room}` }, g);
+  make("path", { class: "time of-launch", d: `M${TIME_FROM} 0h${room * share}` }, g);
 }
 
 // The share of time in the facts of a launch; 0 if it is not known, or under 1 %.
