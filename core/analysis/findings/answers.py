@@ -350,7 +350,7 @@ def known_error(facts: RunFacts) -> Finding | None:
     if error is None:
         return None
     for cause in known_causes("error"):
-        match = cause.match(error.message)
+        match = cause.match(error.message) if re.search(cause.source, facts.source) else None
         if match:
             title, reason, advice = (
                 text.format(**match.groupdict()) for text in (cause.title, cause.reason, cause.advice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any, Literal
 
 from core.analysis.durations import AHEAD_OF_TIME, CLASS_WORDS, phase_class, phase_totals
 from core.analysis.dynamo.recompiles import guard_rows
-from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
+from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
 from core.analysis.kernels.kernel import kernels_disturbed
 from core.analysis.repairs.source import Proposal
@@ -41,6 +42,9 @@ MUCH_OF_GUARDS = 0.25
 NO_FILTER = "None of torch's filters saved time here. Larger inputs make the guards a smaller part of a call."
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 MOST = 3  #: findings of printed lines
+# Guard of an array of doubles, with its name and size, and the elements from which their bytes matter.
+DOUBLES = re.compile(r"check_tensor\(___from_numpy\(L\['(\w+)'\]\), [^\n]*?torch\.float64,[^\n]*? size=\[([\d, ]+)\]")
+MANY_DOUBLES = 10_000
 ADVICE = {
     "slow": "Follow the message, for example install the package that it names, and run again: the library uses a slow "
     "path now.",
@@ -456,6 +460,27 @@ def _kind(text: str, line: str) -> PrintedKind:
     return "deprecated" if DEPRECATED.search(line) else ""
 
 
+def traps(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for each known trap of a whole script, whose results nobody compares with eager's."""
+    script, graphs = facts.report.script, (graph for each in facts.report.compilations for graph in each.graphs)
+    targets = "\n".join(target for graph in graphs for target in graph.targets)
+    for row in book()["trap"] if script is not None and not script.exit_code and targets else ():
+        is_compiled = {entry.backend for entry in script.entries} & {*row["backends"]} if script else None
+        if is_compiled and re.search(row["target"], targets) and re.search(row["source"], facts.source):
+            texts = (row["title"], row["reason"], row["advice"])
+            yield Finding("results may differ", *texts, page="overview", weight="wrong")
+
+
+def doubles(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for large arrays of NumPy that are passed in float64."""
+    guards = (guard.expression for each in facts.report.compilations for guard in each.guards)
+    matches = [match for guard in guards if (match := DOUBLES.match(guard)) is not None]
+    sizes = {match[1]: math.prod([int(size) for size in match[2].split(",")]) for match in matches}
+    if sum(sizes.values()) >= MANY_DOUBLES:
+        texts = (case("doubles", "title", names="`, `".join(sizes)), case("doubles", "reason"), case("doubles"))
+        yield Finding("float64 inputs", *texts, page="overview", weight="note")
+
+
 RULES: tuple[Rule, ...] = (
     slower,
     outside_of_kernels,
@@ -466,4 +491,6 @@ RULES: tuple[Rule, ...] = (
     unrolled_loop,
     backward_captured_again,
     cache_bypassed,
+    traps,
+    doubles,
 )

@@ -15,6 +15,7 @@ from core.analysis.findings.break_advice import (
     fix_proposal,
     fixes_of_break,
     is_library,
+    known_cure,
     owner_in_torch,
     setting_hint,
     size_words,
@@ -230,7 +231,7 @@ def _backend_error(facts: RunFacts, compile_id: str) -> str:
 
 def _is_own(facts: RunFacts, graph_break: GraphBreak) -> bool:
     """Return True if a break is in torch's own code, and no setting removes it."""
-    removable = fixes_of_break(facts, graph_break) or setting_hint(facts, graph_break)
+    removable = fixes_of_break(facts, graph_break) or setting_hint(facts, graph_break) or known_cure(graph_break, True)
     return bool(owner_in_torch(graph_break)) and not removable
 
 

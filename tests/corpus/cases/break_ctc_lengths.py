@@ -6,7 +6,6 @@ Cause: ctc
 Cure: outside|list|tuple|after|before|not compile|disable|separate|eager
 Expects: graphs 1, breaks 0
 Run: --script
-Lacks: explained, cured
 """
 
 import torch

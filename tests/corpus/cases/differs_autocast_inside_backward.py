@@ -1,12 +1,11 @@
 """A layer turns autocast off for its own product, and its gradient is rounded all the same.
 
 Source: https://github.com/pytorch/pytorch/issues/179804
-Finds: results differ or rounds otherwise
+Finds: results may differ
 Cause: autocast|bfloat16|backward|gradient
 Cure: outside|backward|compile|eager|autocast
 Expects: graphs 1
 Run: --script
-Lacks: detected, explained, cured
 """
 
 import torch

@@ -1,12 +1,11 @@
 r"""A directional derivative by forward-mode differentiation through a compiled function.
 
 Source: https://github.com/pytorch/pytorch/issues/187284
-Finds: results differ
+Finds: results may differ
 Cause: forward.mode|forward_ad|dual|tangent|jvp
 Cure: inside|compile.*jvp|torch\.func\.jvp|eager|within|whole
 Expects: graphs 1
 Run: --script
-Lacks: detected, explained, cured
 """
 
 import torch

@@ -1,12 +1,11 @@
 r"""An engine assigns what its module's `compile` method returns.
 
 Source: https://github.com/deepspeedai/DeepSpeed/pull/5581
-Finds: raised in a script
+Finds: no result of compile()
 Cause: returns None|in place
 Cure: in place|not assign|without assign|returns None
 Expects: graphs 1, breaks 0
 Run: --script
-Lacks: explained, cured
 """
 
 import torch

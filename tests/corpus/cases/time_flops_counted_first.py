@@ -1,12 +1,11 @@
 r"""The operations of a compiled function are counted in its first call.
 
 Source: https://github.com/pytorch/pytorch/issues/123800
-Finds: not compiled: given up or not called or not compiled: failed
+Finds: nothing compiled
 Cause: \bmode\b|FlopCounter|dispatch|not compiled|skip
 Cure: before|after|original|eager|without|outside|uncompiled|first
 Expects: graphs 1
 Run: --script
-Lacks: detected, explained, cured
 """
 
 import torch

@@ -1,12 +1,11 @@
 """k-means in NumPy is compiled for its speed, and its points are doubles.
 
 Source: https://pytorch.org/blog/compiling-numpy-code/
-Finds: float64
+Finds: float64 inputs
 Cause: float64|double
 Cure: float32|single
 Expects: graphs 1, breaks 0, results other
 Run: --backend inductor
-Lacks: detected, explained, cured
 """
 
 import numpy as np

@@ -140,7 +140,14 @@ def taken_apart() -> Report:
 FALLS_BACK = "`conv` is falling back to its reference implementation because `fast` is not installed: 10 times slower"
 # What the run of a report printed.
 OUTPUTS = {"printed": f"{FALLS_BACK}\n{FALLS_BACK}\n"}
-SOURCES = {"compiler reset": "torch._dynamo.reset()"}
+DOUBLES = (
+    "check_tensor(___from_numpy(L['x']), Tensor, Keys(CPU), torch.float64, device=None, size=[{}, 2], stride=[2, 1])"
+)
+SOURCES = {
+    "compiler reset": "torch._dynamo.reset()",
+    "results may differ": "def f(x):\n    with autocast('cpu', enabled=False):\n        return x @ w\n"
+    "with autocast('cpu'):\n    y = f(x)\ny.backward()\n",
+}
 
 
 def twice(*seconds: float) -> Kernel:
@@ -211,6 +218,29 @@ FIRES: dict[str, Report] = {
         compilations=(),
         script=Script((), 0, 1.0, entries=(EntryPoint("Flow", Place("m.py", 7), "inductor"),), calls=(1,)),
         calls=(Call(0, "f32[2]", None, 1.0, (), stance="force_eager"),),
+    ),
+    "results may differ": replace(
+        QUIET,
+        compilations=(
+            frame(
+                "0/0",
+                graphs=(
+                    FxGraph(
+                        "0/0",
+                        "dynamo_output_graph",
+                        "forward",
+                        0,
+                        Payload(0, 0),
+                        {},
+                        targets={"torch.amp._enter_autocast": 1},
+                    ),
+                ),
+            ),
+        ),
+        script=Script((), 0, 1.0, entries=(EntryPoint("f", Place("m.py", 1), "inductor"),), calls=(1,)),
+    ),
+    "float64 inputs": replace(
+        QUIET, compilations=(frame("0/0", guards=(Guard("TENSOR_MATCH", "L['x']", DOUBLES.format(40000), 1),)),)
     ),
     "raised in a script": replace(
         QUIET,

@@ -201,6 +201,8 @@ def test_a_whole_script_that_never_called_its_compiled_model_has_a_card(
         ("", "# net = torch.compile(net, disable=True)", ""),
         ("", "\n\n\n\n\n\nnet.compile(backend='eager')", "compiled in place"),
         ("", "\n\n\n\n\n\nnet = torch.compile(net)", ""),
+        ("", "with FlopCounterMode(display=False):\n    net(x)", "dispatch mode was active"),
+        ("", "class Log(TorchDispatchMode): pass", "dispatch mode was active"),
     ],
 )
 def test_a_setting_that_keeps_a_script_from_compiling_has_a_card(stance: str, source: str, cause: str) -> None:

@@ -11,8 +11,21 @@ from core.analysis.findings import findings
 from core.analysis.findings.break_advice import corrected_hints
 from core.analysis.findings.dynamo import BY
 from core.analysis.findings.finding import CauseKind, KnownCause, book, known_causes
-from core.report import Difference, GraphBreak, Place, Recompile, Report, RunError, Setting
-from tests.support.reports.findings import QUIET, call, failing, frame
+from core.report import (
+    Difference,
+    EntryPoint,
+    FxGraph,
+    GraphBreak,
+    Guard,
+    Payload,
+    Place,
+    Recompile,
+    Report,
+    RunError,
+    Script,
+    Setting,
+)
+from tests.support.reports.findings import DOUBLES, QUIET, call, failing, frame
 
 ROWS = [row for kind in get_args(CauseKind) for row in known_causes(kind)]
 MARKED = "You marked {} as dynamic but your code specialized it to be a constant ({})."
@@ -64,6 +77,12 @@ ERRORS = {
     ),
     'Error(s) in loading state_dict for OptimizedModule:\n\tMissing key(s) in state_dict: "_orig_mod.weight".': (
         "The compiled module expects names with `_orig_mod.`, and the state has none."
+    ),
+    "You must implement the jvp function for custom autograd.Function to use it with forward mode AD.": (
+        "Forward-mode differentiation reached an `autograd.Function` without `jvp`."
+    ),
+    "Trying to use forward AD with mm_out that does not support it because it is an out= function": (
+        "Inductor's code got a dual tensor of forward-mode differentiation, which its call of `mm_out` cannot take."
     ),
     "Invalid backend: 'inductr', see `torch._dynamo.list_backends()`": "torch knows no backend `inductr`.",
     "Unexpected optimization option epilog_fusion, known options are ['a']": "Inductor has no option `epilog_fusion`.",
@@ -213,7 +232,7 @@ def test_a_cause_has_a_reference_and_whole_sentences(row: KnownCause) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [*book()["guard"], *book()["break"], *book()["case"], *book()["uncompiled"]],
+    [*book()["guard"], *book()["break"], *book()["case"], *book()["uncompiled"], *book()["trap"]],
     ids=lambda row: (row.get("words") or row["advice"])[:30],
 )
 def test_a_cause_of_a_guard_or_a_break_has_a_reference_and_whole_sentences(row: Mapping[str, Any]) -> None:
@@ -227,6 +246,7 @@ LINES = {
     ("GB0170", "if (x > 0).all():", "m.py"): "`torch.where`",
     ("GB0098", "torch.manual_seed(3)", "m.py"): "Seed before the call",
     ("GB0124", "lo = a.item()", "/lib/torch/nn/init.py"): "initializes a weight",
+    ("GB0036", "return F.ctc_loss(", "/lib/torch/nn/modules/loss.py"): "from the log-probabilities",
     ("GB0208", "rv = reductor(4)", "/lib/python3.11/copy.py"): "`.clone()`",
     ("GB9316", "if chosen == id(made):", "m.py"): "Compare objects with `is`",
     ("GB0294", "z = np.interp(y, a, b)", "m.py"): "before or after the compiled function",
@@ -337,6 +357,64 @@ def test_a_result_that_differs_gets_the_advice_of_the_book_for_its_source(source
     what, advice = RESULTS[source]
     assert advice in findings(differing(what), source=source)[0].advice
     assert advice not in findings(differing(what), source="y = x + 1")[0].advice
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("self.net = self.net.compile()", True),
+        ("    return net.compile(backend='eager')", True),
+        ("net.compile()", False),
+        ("net = torch.compile(net)", False),
+        ("word = re.compile('a')", False),
+    ],
+)
+def test_a_call_of_none_is_one_of_the_result_of_compile_where_the_file_takes_it(line: str, named: bool) -> None:
+    found = findings(failed("'NoneType' object is not callable"), source=f"import torch\n{line}\n")
+    assert ("no result of compile()" in {each.rule for each in found}) == named
+
+
+OUTER = "with torch.autocast('cpu', dtype=torch.bfloat16):\n    y = f(x)\ny.sum().backward()\n"
+INNER = "    with torch.autocast('cpu', enabled=False):\n        return x @ w\n"
+DUAL = "with fwAD.dual_level():\n    {}\n"
+TRAPS = {
+    ("inductor", "relu", f"f = torch.compile(g)\n{DUAL.format('f(fwAD.make_dual(x, v))')}"): "drops the tangent",
+    ("inductor", "relu", f"@torch.compile\ndef f(x):\n    pass\n{DUAL.format('d = fwAD.make_dual(x, v); f(1, d)')}"): (
+        "drops the tangent"
+    ),
+    ("eager", "relu", f"f = torch.compile(g)\n{DUAL.format('f(fwAD.make_dual(x, v))')}"): "",
+    ("inductor", "relu", f"f = torch.compile(g)\nf(x)\n{DUAL.format('g(fwAD.make_dual(x, v))')}"): "",
+    ("aot_eager", "torch.amp._enter_autocast", f"def f(x):\n{INNER}{OUTER}"): "computes in 16 bits",
+    ("eager", "torch.amp._enter_autocast", f"def f(x):\n{INNER}{OUTER}"): "",
+    ("aot_eager", "relu", f"def f(x):\n{INNER}{OUTER}"): "",
+    ("aot_eager", "torch.amp._enter_autocast", f"def f(x):\n{INNER}f(x).sum().backward()\n"): "",
+}
+
+
+@pytest.mark.parametrize(("backend", "target", "source"), TRAPS)
+def test_a_script_in_a_known_trap_has_a_card(backend: str, target: str, source: str) -> None:
+    script = Script((), 0, 1.0, entries=(EntryPoint("f", Place("m.py", 7), backend),), calls=(1,))
+    graph = FxGraph("0/0", "dynamo_output_graph", "forward", 0, Payload(0, 0), {}, targets={target: 1})
+    report = replace(QUIET, script=script, compilations=(frame("0/0", graphs=(graph,)),))
+    titles = [each.title for each in findings(report, source=source) if each.rule == "results may differ"]
+    words = TRAPS[backend, target, source]
+    assert len(titles) == bool(words)
+    assert all(words in title for title in titles)
+
+
+@pytest.mark.parametrize(
+    ("expression", "named"),
+    [
+        (DOUBLES.format(40000), True),
+        (DOUBLES.format(40), False),
+        (DOUBLES.format(40000).replace("float64", "float32"), False),
+        (DOUBLES.format(40000).replace("___from_numpy(L['x'])", "L['x']"), False),
+    ],
+)
+def test_large_doubles_of_numpy_are_named(expression: str, named: bool) -> None:
+    report = replace(QUIET, compilations=(frame("0/0", guards=(Guard("TENSOR_MATCH", "L['x']", expression, 1),)),))
+    titles = [each.title for each in findings(report) if each.rule == "float64 inputs"]
+    assert titles == ["Arrays of NumPy are passed in float64: `x`."] * named
 
 
 def test_memory_that_dropout_shares_in_eager_only_is_a_known_cause() -> None:
