@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.interval import BUSY, Interval, busy, median_ratio
+from core.analysis.interval import Interval, median_ratio
 from core.analysis.speed import quartiles
 from core.report import (
     Export,
@@ -105,11 +105,6 @@ def side_times(times: SideTimes) -> tuple[SideTime, ...]:
     order = dict.fromkeys((*SIDES, *times.sides))
     timed = [(side, samples) for side in order if (samples := times.steady(side))]
     return tuple(_side_time(side, samples, times.steady("eager")) for side, samples in timed)
-
-
-def times_disturbed(times: SideTimes) -> str:
-    """Return the reason why the samples were disturbed; empty for a quiet machine or an unknown load."""
-    return f"{BUSY} while it was measured" if busy(times.load) else ""
 
 
 def _side_time(side: str, samples: tuple[float, ...], eager: tuple[float, ...]) -> SideTime:

@@ -35,11 +35,6 @@ CLASS_WORDS = {
 }
 # Phase around the build of an AOTInductor package.
 AHEAD_OF_TIME = "compile_fx_aot"
-# Definition of compile time, shown on every page.
-COMPILE_TIME = (
-    "Compile time is the time in which at least one phase of torch ran, for forward and backward. Parallel "
-    "threads count once."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +101,7 @@ def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
 
 @stored
 def compile_seconds(report: Report) -> dict[str, float]:
-    """Return compile time by compilation, as COMPILE_TIME defines it; empty without phases."""
+    """Return compile time by compilation, as the glossary defines it; empty without phases."""
     seconds_of: dict[str, float] = {}
     for phase, seconds in zip(report.phases, self_seconds(report), strict=True):
         seconds_of[phase.compilation] = seconds_of.get(phase.compilation, 0.0) + seconds

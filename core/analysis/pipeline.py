@@ -7,29 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from core.analysis.interval import BUSY, busy
 from core.analysis.speed import speed
 from core.base.words import bytes_, duration_s, number, percent
 from core.ops.costs import aten_name
 from core.report import Crossing, FxNode, Pipeline, PipelineSegment, Report
 
-__all__ = [
-    "BESIDE",
-    "FREE",
-    "PipelineChange",
-    "PipelineFigures",
-    "PipelineStop",
-    "crossings_disturbed",
-    "entries_by_node",
-    "moved_ops",
-    "node_segments",
-    "pipeline_changes",
-    "pipeline_figures",
-    "pipeline_stops",
-    "pipelines",
-    "refusal_counts",
-    "switchable_ops",
-]
 Words = Callable[[float | None], str]
 # Prefix of the reason why torch runs a node; other nodes have the name of their segment instead.
 BESIDE = "torch: "
@@ -225,11 +207,6 @@ def switchable_ops(pipeline: Pipeline, nodes: Iterable[FxNode]) -> tuple[str, ..
 def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
     """Return every accelerator graph of a run, with its compilation's id."""
     return [(compilation.id, pipeline) for compilation in report.compilations for pipeline in compilation.pipelines]
-
-
-def crossings_disturbed(report: Report) -> str:
-    """Return why times of ABI calls were disturbed by other processes; empty if they were not."""
-    return f"{BUSY} during these calls" if any(busy(crossing.load) for crossing in report.crossings) else ""
 
 
 def refusal_counts(pipeline: Pipeline) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis.durations import COMPILE_TIME, PhaseTotal, phase_totals
+from core.analysis.durations import PhaseTotal, phase_totals
 from core.base import words as fmt
 from core.base.machine import package_version
 from core.code.torch_source import LANDMARKS, Landmark, landmark_source
@@ -222,7 +222,8 @@ TERMS = {
         "speedup",
     ),
     "compile time": Term(
-        f"{COMPILE_TIME} "
+        "Compile time is the time in which at least one phase of torch ran, for forward and backward. Parallel "
+        "threads count once. "
         "A phase is a span that torch logs: Dynamo captures, AOTAutograd traces forward and backward, "
         "Inductor lowers, schedules and generates code.",
         "compile_time",

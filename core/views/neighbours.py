@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from core.analysis.aoti import SideTime, side_times, times_disturbed
+from core.analysis.aoti import SideTime, side_times
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.results import difference_words
 from core.analysis.verdict import target_words
@@ -35,8 +35,8 @@ from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from core.views.numerics import NOT_COMPARED
 from core.views.speedup import ratio_words
+from core.views.verdict import WHILE_MEASURED, disturbed_words
 
-__all__ = ["LazyBox", "MlxRecording", "MlxView", "NeighbourView", "NeighboursView", "mlx_recording", "neighbours"]
 # Parts that the page draws: a button, and lazy graphs.
 TRY, GRAPH = "neighbours-now", "mlx-graph"
 FUNCTIONS = "mlx-functions"
@@ -261,8 +261,8 @@ class NeighboursView:
 
     @property
     def _disturbed(self) -> str:
-        disturbed = (times_disturbed(item.times) for item in self.report.neighbours if item.times is not None)
-        return next(filter(None, disturbed), "")
+        timed = (item.times for item in self.report.neighbours if item.times is not None)
+        return disturbed_words((times.load for times in timed), WHILE_MEASURED)
 
 
 @dataclass(frozen=True, slots=True)

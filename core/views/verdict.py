@@ -4,11 +4,11 @@ A title has room in four lines of a phone. Chips and lines have all that it leav
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from core.analysis.dynamo.failures import Phase, failure_counts
-from core.analysis.interval import Interval
+from core.analysis.interval import BUSY, Interval, busy
 from core.analysis.kernels.kernel import ALONE
 from core.analysis.kernels.ledger import ledger
 from core.analysis.numerics import Numerics, both_errors
@@ -20,7 +20,7 @@ from core.base.words import agree, bytes_, calls_after, count, number, percent
 from core.code.stages import occupancy
 from core.job.model import PARAMETERS, CompileOptions
 from core.job.targets import Target
-from core.report import Accuracy, Alternative, BreakRecord, Difference, Kernel, Report, RunError
+from core.report import Accuracy, Alternative, BreakRecord, Difference, Kernel, Load, Report, RunError
 from core.views.markdown import sentence as as_sentence
 from core.views.markdown import short
 
@@ -58,11 +58,17 @@ CAUSE = re.compile(
 WRAPPED = re.compile(r"^(?:(?:BackendCompilerFailed|InductorError|LoweringException): )+(?=\w+: )")
 # Defaults of torch.compile, which are left out of the call.
 DEFAULTS = {name: getattr(CompileOptions(), name) for name in PARAMETERS}
+WHILE_MEASURED = "while it was measured"
 
 
 def sentence(summary: Verdict) -> str:
     """Return the worst fact of a run in a sentence: the first of `WORST` that it has."""
     return title(next(filter(None, (fact(summary) for fact in WORST))))
+
+
+def disturbed_words(loads: Iterable[Load | None], when: str) -> str:
+    """Return that the machine was busy `when` it measured; empty for a quiet machine or unknown loads."""
+    return f"{BUSY} {when}" if any(map(busy, loads)) else ""
 
 
 def title(text: str) -> str:

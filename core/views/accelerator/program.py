@@ -17,7 +17,6 @@ from core.accelerator.program.file import HEAD, ProgramFile, open_program
 from core.accelerator.program.program import PASSES
 from core.analysis.pipeline import (
     PipelineChange,
-    crossings_disturbed,
     moved_ops,
     pipeline_changes,
     pipelines,
@@ -29,6 +28,7 @@ from core.code.diff import TextDiff, diff_texts
 from core.report import Crossing, FileSection, FxNode, Pipeline, PipelineSegment, ProgramBuffer, ProgramEntry, Report
 from core.views.blocks import Block, Code, Column, Listing, Table, paragraph
 from core.views.markdown import LONGEST_NAME, one_line, prose, quoted, sentence, short
+from core.views.verdict import disturbed_words
 
 ENDS = ("argument", "result")
 AND_THEN = "Elementwise steps in the same loop, or behind a product while its block is in the cache"
@@ -36,6 +36,7 @@ MOST_ENTRIES = 2_000  #: instructions of a program in a table
 MOST_BUFFERS = 2_000  #: buffers of a program in a table
 MOST_DRAWN = 2_000  #: temporaries of a program in the drawing
 NEAR = 2.5
+DURING_CALLS = "during these calls"
 KINDS = ("input", "constant", "temporary", "output")
 PLACES = {"input": "input ", "output": "output ", "temporary": "arena + ", "constant": "constants + "}
 # The effect of each pass, as in docs/program-format.md.
@@ -444,7 +445,7 @@ def pipeline_sentence(report: Report, compilation: str = "") -> str:
 def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
     """Yield all pipeline records, one per line; `entries` adds the program entries."""
     crossings = {(crossed.compilation, crossed.direction, crossed.segment): crossed for crossed in report.crossings}
-    if disturbed := crossings_disturbed(report):
+    if disturbed := disturbed_words((crossing.load for crossing in report.crossings), DURING_CALLS):
         yield f"{disturbed}: times are not reliable"
     for compilation, pipeline in pipelines(report):
         took = ", ".join(f"{stage} {fmt.duration_s(seconds)}" for stage, seconds in pipeline.times_s.items())

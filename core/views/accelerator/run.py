@@ -18,7 +18,6 @@ from core.analysis.pipeline import (
     BESIDE,
     FREE,
     PipelineStop,
-    crossings_disturbed,
     entries_by_node,
     node_segments,
     pipeline_stops,
@@ -30,7 +29,13 @@ from core.graph.fx import divided_graph
 from core.graph.overlays import SEGMENT
 from core.job import CompileJob
 from core.report import Compilation, Crossing, FxGraph, FxNode, Pipeline, PipelineSegment, Report
-from core.views.accelerator.program import AcceleratorChanges, ProgramView, fallback_lines, pipeline_sentence
+from core.views.accelerator.program import (
+    DURING_CALLS,
+    AcceleratorChanges,
+    ProgramView,
+    fallback_lines,
+    pipeline_sentence,
+)
 from core.views.blocks import (
     NOTHING_PICKED,
     Bar,
@@ -47,6 +52,7 @@ from core.views.blocks import (
 )
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose, quoted, sentence, short
+from core.views.verdict import disturbed_words
 
 # Parts that the page draws: a button that runs the accelerator, and the steps with the chosen one.
 OFFER, STEPS = "offer", "steps"
@@ -153,7 +159,8 @@ class AcceleratorView:
     def calls(self) -> str:
         """Number and cost of the calls across the ABI."""
         measured = self.report.timing is not None
-        return crossing_words(self.crossings, measured, crossings_disturbed(self.report))
+        disturbed = disturbed_words((crossing.load for crossing in self.report.crossings), DURING_CALLS)
+        return crossing_words(self.crossings, measured, disturbed)
 
     @property
     def blocks(self) -> Iterator[Block]:

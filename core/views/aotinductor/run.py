@@ -22,7 +22,6 @@ from core.analysis.aoti import (
     same_as_eager,
     side_times,
     step_with_problem,
-    times_disturbed,
 )
 from core.analysis.interval import NOT_MEASURABLE, Interval
 from core.analysis.verdict import target_words
@@ -66,6 +65,7 @@ from core.views.blocks import (
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose, sentence
 from core.views.speedup import ratio_words
+from core.views.verdict import WHILE_MEASURED, disturbed_words
 
 # Parts that the page draws: forms, the steps with the panel of one, a chart, and code.
 ASK, ASK_AGAIN, WAY, PANEL, TIMES = "ask", "ask-again", "way", "panel", "package-times"
@@ -407,7 +407,7 @@ def _sampling_words(times: PackageTimes) -> str:
     rounds = max(map(len, times.sides.values())) - times.warm_up
     threads = f" on {fmt.count(times.threads, 'thread')}" if times.threads else ""
     timed = f", timed by {plain(times.clock, LONGEST_LINE)}" if times.clock else ""
-    disturbed = times_disturbed(times)
+    disturbed = disturbed_words([times.load], WHILE_MEASURED)
     return (
         f"Interleaved, {fmt.count(rounds, 'round')} of {fmt.count(times.calls_per_sample, 'call')} each{threads} after "
         f"{fmt.count(times.warm_up, 'round')} of warm-up{timed}. The brackets hold the ratio with 99 % confidence."
@@ -489,7 +489,7 @@ def aoti_lines(report: Report) -> Iterator[str]:
 def _time_lines(times: PackageTimes) -> Iterator[str]:
     if times.reason:
         yield f"not timed: {times.reason}"
-    if disturbed := times_disturbed(times):
+    if disturbed := disturbed_words([times.load], WHILE_MEASURED):
         yield f"  {disturbed}"
     for side_time in side_times(times):
         low, high = side_time.quartiles_s

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.analysis.pipeline import crossings_disturbed, pipeline_figures
+from core.analysis.pipeline import pipeline_figures
 from core.report import (
     Call,
     Compilation,
@@ -125,7 +125,7 @@ def test_shares_are_of_all_graphs_and_a_segment_without_a_program_is_torchs() ->
 def test_seconds_across_the_abi_say_that_the_machine_was_busy() -> None:
     (crossing,) = REPORT.crossings[:1]
     quiet, loud = (replace(crossing, load=Load(others, 0.0)) for others in (0.01, 0.5))
-    assert crossings_disturbed(REPORT) == crossings_disturbed(replace(REPORT, crossings=(quiet,))) == ""
+    assert next(pipeline_lines(REPORT)).startswith("[0/0] inference")
     assert next(pipeline_lines(replace(REPORT, crossings=(quiet,)))).startswith("[0/0] inference")
     told = next(pipeline_lines(replace(REPORT, crossings=(quiet, loud))))
     assert told == "the machine was busy during these calls: times are not reliable"
