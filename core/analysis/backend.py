@@ -15,19 +15,6 @@ from core.analysis.dynamo.recompiles import CallUse, call_uses, failed_guard, re
 from core.base.words import count, number
 from core.report import AnnotationTable, Compilation, Execution, Executions, Guard, Invocation, Report
 
-__all__ = [
-    "NODE_COLUMN",
-    "BackendProblem",
-    "BackendRow",
-    "NodeValues",
-    "StripCell",
-    "backend_problems",
-    "backend_rows",
-    "backends_called",
-    "node_values",
-    "problem_words",
-    "requested_backend",
-]
 INDUCTOR = "inductor"
 MOST_PROBLEM_CHARS = 200  #: a backend's problem in a sentence
 NODE_COLUMN = "node"

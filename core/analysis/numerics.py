@@ -12,22 +12,6 @@ from typing import Literal, get_args
 from core.base.words import agree, count, duration_s, number, ordinal
 from core.report import Accuracy, Bisection, BitComparison, GraphNumerics, NodeAccuracy, NodeBits, Report
 
-__all__ = [
-    "STANDINGS",
-    "GraphStanding",
-    "Numerics",
-    "ResultStanding",
-    "Standing",
-    "first_inaccurate",
-    "node_errors",
-    "node_standings",
-    "numerics",
-    "numerics_of",
-    "numerics_sentence",
-    "of_tolerance",
-    "result_standings",
-    "standing",
-]
 Standing = Literal["the same bits", "closer", "as close", "further", "differs", "not told"]
 # Errors less than this factor apart count as equal: the order of a sum alone can cause it.
 CLEAR = 1.25

@@ -21,8 +21,6 @@ from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain, prose
 from core.views.texts import SourceView
 
-__all__ = ["CaptureView"]
-
 WAYS = {
     "symbolic_trace": "symbolic_trace",
     "dynamo": "Dynamo",

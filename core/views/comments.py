@@ -50,33 +50,6 @@ from core.views.threads import (
     pin_help,
 )
 
-__all__ = [
-    "MOST_COMMENT_CHARS",
-    "Anchor",
-    "Author",
-    "Comment",
-    "CommentsView",
-    "Shown",
-    "Talk",
-    "Thread",
-    "add_comment",
-    "author_words",
-    "body",
-    "compared_parts",
-    "delete_comment",
-    "earlier_label",
-    "edit_comment",
-    "elsewhere_words",
-    "no_author_words",
-    "older_words",
-    "part_label",
-    "pin_help",
-    "pin_part",
-    "resolve_comment",
-    "schedule_name",
-    "talk_moment",
-]
-
 # A larger graph takes seconds to read, so its nodes are not looked for.
 LARGEST_GRAPH = 5_000  #: ops of a graph that is searched for a commented node
 USER_LINE = re.compile(r"l(\d{0,4}):(\d{1,7})")

@@ -49,8 +49,6 @@ from core.views.glossary import GLOSSARY
 from core.views.markdown import INDENT, LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.verdict import break_count_words, recompile_words
 
-__all__ = ["MARKS", "BytecodeListing", "BytecodeView", "CompilationsView", "bytecode", "compilations"]
-
 # Names: the table, which the page draws with bars, and a text in functions or ids.
 TREE, FUNCTION = "compilations-table", "function"
 # Tones and marks of a status, as in the header.

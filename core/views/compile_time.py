@@ -45,7 +45,6 @@ from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from core.views.metrics import MetricsView, metrics_blocks
 
-__all__ = ["CompileTimeView", "compile_time", "phases_of"]
 # Names: the selection of a compilation, and the parts that the page draws.
 FRAME = "frame"
 FLAME, PERFETTO = "flame", "perfetto"

@@ -43,8 +43,6 @@ from core.views.blocks import (
 from core.views.fusion import FusionView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, prose
 
-__all__ = ["DecisionsView", "estimates", "op_decisions"]
-
 KINDS: dict[How, str] = {
     "fused": "in fused kernels",
     "generated": "generated, but not fused by the scheduler",

@@ -29,8 +29,6 @@ from core.views.blocks import (
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["SymbolsView", "dynamic_shapes"]
-
 MOST_LINES = 50  #: conditions on a symbol, and its frames
 MOST_LINKS = 5  #: links to other compilations with symbols
 # Names: the button that runs the job with dynamic sizes, and the selected symbol.

@@ -43,18 +43,6 @@ from core.views.proofs import (
 from core.views.speedup import seen_words
 from core.views.texts import SourceView, place_in_folder
 
-__all__ = [
-    "WITHOUT_EFFECT",
-    "AppliedView",
-    "Fix",
-    "FixesView",
-    "TrialView",
-    "TrialsView",
-    "offer",
-    "offer_all",
-    "trials_of",
-]
-
 # Parts that the pages draw: the fixes of a break or recompile, all fixes as one, and the run that a fix is for.
 OFFER, OFFER_ALL, ORIGINAL = "offer", "offer-all", "original-run"
 

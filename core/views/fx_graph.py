@@ -23,8 +23,6 @@ from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from core.views.numerics import node_words
 
-__all__ = ["FxGraphView", "GraphStages", "mapped"]
-
 # Stage → its label in a row of stages, and its description.
 STAGES: dict[Stage, tuple[str, str]] = {
     "dynamo_output_graph": ("Dynamo", "captured by Dynamo"),

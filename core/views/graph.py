@@ -34,8 +34,6 @@ from core.report import FxNode, Report, tensor_text
 from core.views.blocks import Column, Table
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
-__all__ = ["GraphFrame", "GraphUnionView", "GraphView"]
-
 MOST_NAMED = 3  #: nodes in the title of a subgraph
 MOST_OPENED_ITEMS = 400  #: items of a drawing when it opens
 

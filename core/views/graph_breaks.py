@@ -37,8 +37,6 @@ from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plai
 from core.views.texts import SourceView, line_in, place_in_folder
 from core.views.verdict import break_count_words
 
-__all__ = ["GraphBreaksView", "graph_breaks"]
-
 # Names: the selected file, and the parts that the page draws.
 FILE = "broken-file"
 FIXED_SAMPLE, CODE = "fixed-sample", "code"

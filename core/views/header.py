@@ -37,8 +37,6 @@ from core.views.verdict import (
     work_words,
 )
 
-__all__ = ["HeaderView", "PageContent", "first_compilation", "page_contents"]
-
 INDUCTOR, ACCELERATOR = "inductor", "accelerator"
 NO_RECORD = "The run recorded nothing"
 NO_CALL = "No call was recorded"

@@ -21,8 +21,6 @@ from core.runs.limits import Limits
 from core.runs.permission import BACKENDS as OPEN_BACKENDS
 from core.views.markdown import one_line, plain
 
-__all__ = ["BackendChoice", "JobField", "JobForm"]
-
 # Name of an action that runs the same job again → what it adds.
 AGAIN_HELP = {
     "again": "Runs the same job again as a new run. Compiled objects come from the cache, so it mostly measures. Leave "

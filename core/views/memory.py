@@ -50,8 +50,6 @@ from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from core.views.texts import SourceView
 
-__all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView", "memory"]
-
 # Parts that the page draws: a button, the curves, the tables of the peaks, and the plans.
 MEASURE, CURVES, ALIVE, PLANS = "measure-memory", "memory-curves", "alive", "plans"
 PEAK_OF = "Allocations at the peak of"

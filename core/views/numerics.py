@@ -58,7 +58,6 @@ from core.views.blocks import (
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose, quoted
 
-__all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView", "numerics", "result_blocks"]
 # Parts that the page draws: buttons, charts, the table of nodes, and the lines of the selected node.
 COMPARE, COMPARE_BITS, COMPARE_NODES = "numerics-now", "bits-now", "nodes-now"
 RESULTS, NODES, NODE_TABLE, LINES = "numerics-results", "numerics-nodes", "numerics-table", "lines"

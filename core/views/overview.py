@@ -52,8 +52,6 @@ from core.views.proofs import WITHOUT_EFFECT, tried_words
 from core.views.texts import line_in
 from core.views.verdict import ended_words, error_title, sentence, title
 
-__all__ = ["FindingView", "OutcomeView", "OverviewView"]
-
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 # Phases of torch.compile before Inductor, and eager itself.
 FIRST_PHASES = ("eager", "capture", "AOTAutograd")

@@ -37,20 +37,6 @@ from core.views.graph import GraphUnionView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from core.views.texts import SourceView
 
-__all__ = [
-    "CHOSEN",
-    "GRAPH",
-    "GRAPHS",
-    "KernelPairsView",
-    "PairOfKernels",
-    "PairView",
-    "common_nodes",
-    "graphs",
-    "guards",
-    "kernel_pairs",
-    "kernels",
-]
-
 # Parts that the page draws by hand.
 GRAPHS, GRAPH, CHOSEN = "graphs", "graph", "chosen-kernels"
 UNKNOWN = "–"

@@ -12,8 +12,6 @@ from core.report import Compilation, FxGraph, FxNode, Kernel, Report
 from core.views.fx_graph import GraphStages
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
 
-__all__ = ["PaletteView", "RunEntryGroup"]
-
 # A larger graph takes seconds to read; the graph's own search covers it.
 LARGEST_GRAPH = 5_000  #: ops of a graph whose nodes are in the command palette
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]

@@ -38,8 +38,6 @@ from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["PartitionView", "PassesView"]
-
 # Chapter (stage of the compiler) → the graph that its passes change.
 CHAPTERS = {
     "dynamo": "Dynamo's graph",

@@ -47,8 +47,6 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, 
 from core.views.verdict import uncompiled_words
 from core.views.wire import RecompileRow
 
-__all__ = ["RecompilesView", "recompiles"]
-
 # Names: the part that the page draws, and the selected compilation.
 LINEAGE, SELECT = "lineage", "select"
 # Recompiles that other outputs than the dashboard explain.

@@ -29,8 +29,6 @@ from core.views.fx_graph import NODE_MAP, STAGES, GraphStages, mapped
 from core.views.graph import GraphView
 from core.views.markdown import one_line
 
-__all__ = ["OpId", "SameOp", "SelectedOp", "is_op"]
-
 # Prefixes of the items that stand for an op: an FX node, a scheduler node, a launch, a kernel.
 OF_OPS = ("n:", "s:", "g:", "k:")
 KINDS = {"s": "scheduler node", "g": "launch", "k": "kernel"}

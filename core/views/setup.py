@@ -19,8 +19,6 @@ from core.runs.status import Status
 from core.views.blocks import Data, Drawn, InLine, PageBlock, Text, Title, paragraph, spans
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["ConfigView"]
-
 # Names in torch's config modules that hold no option.
 INTERNAL = frozenset(
     (

@@ -37,8 +37,6 @@ from core.views.blocks import (
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
-__all__ = ["LogsView", "SourceView", "source_of", "torch_logs"]
-
 # Names: the search, the selected name and compilation of messages, the selected message, and drawn parts.
 SEARCH, NAME, COMPILATION, MESSAGE = "log", "log-name", "log-compilation", "log-table"
 RECORD_LOGS, LINE_OF_USER = "record-logs", "line-of-user"

@@ -27,8 +27,6 @@ from core.views.blocks import (
 )
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 
-__all__ = ["VllmView", "vllm"]
-
 # Names: the selected call, and the record of torch that the page draws.
 CALL, RECORD = "vllm_call", "record"
 OUTPUT_CODE = "inductor_output_code"

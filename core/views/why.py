@@ -39,8 +39,6 @@ from core.views.question import (
 from core.views.recompiles import RECOMPILE_COLUMNS, RecompilesView
 from core.views.verdict import error_title, title, uncompiled_words
 
-__all__ = ["FORMS", "Form", "RunAnswer", "why"]
-
 MOST_NAMED = 12  #: graph breaks or lines of a run that an answer names
 ASK = "Ask one of these questions, with names and numbers of the run"
 SKIPPED = r"skip\w*|eagerly|not compiled|uncompiled|fail\w*|errors?|crash\w*"

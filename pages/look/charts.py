@@ -12,22 +12,6 @@ from core.views.blocks import Bars
 from core.views.comparison import RatioBar
 from pages.look.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme, kernel_colour
 
-__all__ = [
-    "CODE_FONT",
-    "PLOTLY_CONFIG",
-    "TEXT_FONT",
-    "bars_chart",
-    "blended",
-    "decades",
-    "go",
-    "in_brackets",
-    "in_unit",
-    "median_bars",
-    "plotly_layout",
-    "ratio_chart",
-    "text_on",
-]
-
 TEXT_FONT = "Inter, sans-serif"
 CODE_FONT = "JetBrains Mono, monospace"
 
@@ -52,7 +36,7 @@ class _GraphObjects:
     """
 
     def __getattr__(self, name: str) -> Any:
-        import pandas  # noqa: F401
+        import pandas
         from plotly import graph_objects
 
         return getattr(graph_objects, name)

@@ -17,17 +17,6 @@ from core.views.colours import (
     segment_colour,
 )
 
-__all__ = [
-    "ACCENT",
-    "KERNEL_COLOURS",
-    "MUTED",
-    "OP_CLASSES",
-    "STATUS",
-    "Theme",
-    "kernel_colour",
-    "segment_colour",
-]
-
 STATIC = Path(__file__).parent.parent / "static"
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 

@@ -5,19 +5,6 @@ from collections.abc import Iterable, Mapping
 
 from core.views import markdown
 
-__all__ = [
-    "LONGEST_LINE",
-    "LONGEST_MESSAGE",
-    "LONGEST_NAME",
-    "LONGEST_TEXT",
-    "code",
-    "component_key",
-    "one_line",
-    "plain",
-    "prose",
-    "sentence",
-]
-
 LONGEST_NAME, LONGEST_LINE = markdown.LONGEST_NAME, markdown.LONGEST_LINE
 LONGEST_TEXT, LONGEST_MESSAGE = markdown.LONGEST_TEXT, markdown.LONGEST_MESSAGE
 code, one_line, plain = markdown.code, markdown.one_line, markdown.plain

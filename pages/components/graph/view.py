@@ -21,8 +21,6 @@ from pages.components.exchange import browser_value, component_script, message
 from pages.components.graph.routes import GRAPHS, CommandData, PlaceData
 from pages.look.text import component_key
 
-__all__ = ["Chosen", "GraphDrawing", "drawn", "graph_view"]
-
 HERE = Path(__file__).parent
 SCRIPT = component_script(HERE / "js" / "view.js")
 STYLE = (HERE / "view.css").read_text(encoding="utf-8")
