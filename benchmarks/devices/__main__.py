@@ -11,6 +11,8 @@ import argparse
 import sys
 from pathlib import Path
 
+MODELS = Path(__file__).parent / "models"
+
 
 def main() -> int:
     """Run a subcommand; return the exit code."""
@@ -27,7 +29,8 @@ def main() -> int:
     calling = commands.add_parser("calls", help="time whole calls of the test models on this machine's GPU")
     calling.add_argument("--out", type=Path, required=True, help="JSON file, continued if it exists")
     calling.add_argument("--budget", type=float, default=420.0, help="seconds until no further model begins")
-    calling.add_argument("--only", nargs="*", default=[], help="names of models")
+    for command in (running, calling):
+        command.add_argument("--models", type=Path, default=MODELS, help="directory of test models")
     judging = commands.add_parser("judge", help="compare predicted times with measured ones that the fit did not see")
     judging.add_argument("archive", type=Path, nargs="?", help="runs of the test models; without it, the gallery's")
     options = parser.parse_args()
@@ -37,17 +40,14 @@ def main() -> int:
         judge(options.archive)
         return 0
     if options.command == "calls":
-        from benchmarks.devices.whole import MODELS, measure_calls
+        from benchmarks.devices.whole import measure_calls
 
-        paths = sorted(MODELS.glob("*.py"))
-        measure_calls(
-            [path for path in paths if not options.only or path.stem in options.only], options.out, options.budget
-        )
+        measure_calls(sorted(options.models.glob("*.py")), options.out, options.budget)
         return 0
     if options.command == "run":
         from benchmarks.devices.compared import run_models
 
-        return int(run_models(options.home, options.out) > 0)
+        return int(run_models(sorted(options.models.glob("*.py")), options.home, options.out) > 0)
     if options.command == "fit":
         from benchmarks.devices.fit import write
 

@@ -29,7 +29,6 @@ from core.runs.recordings import add_recording
 from core.runs.sharing import import_archive, write_archive
 from core.runs.stored import open_profile
 
-MODELS = Path(__file__).parent / "models"
 DEVICE = TARGETS["h200"]
 LEAST_S = 5e-6  # kernels of at least this time are compared one by one
 LEAST_GALLERY_S = 20e-6  # below, events around a call show the time of the launch
@@ -58,13 +57,13 @@ class KernelError:
         return math.log(self.measured_s / self.time_s)
 
 
-def run_models(home: Path, archive: Path) -> int:
-    """Run every test model on this machine's GPU, and archive the runs; return the number of failures."""
+def run_models(models: Sequence[Path], home: Path, archive: Path) -> int:
+    """Run test models on this machine's GPU, and archive the runs; return the number of failures."""
     store = Store(home)
     engine = LocalEngine(store.cache_dir)
     runner = Runner(store, engine)
     runs, failed = [], 0
-    for path in sorted(MODELS.glob("*.py")):
+    for path in models:
         job = CompileJob(
             Model("file", str(path)), device="cuda", measure=False, profile=True, memory_limit_bytes=96 * GIB
         )

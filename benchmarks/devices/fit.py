@@ -15,17 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.devices.host_fit import LEAST_FACTOR, ROUNDS, START, HostRow, gaps, host_rows, read_calls
 from core.analysis.kernels.features import BufferTraffic, generated_work
-from core.analysis.kernels.predicted import PARAMETERS, KernelWork, Kind, MatrixSizes, seconds
+from core.analysis.kernels.predicted import BRIEF_S, PARAMETERS, KernelWork, Kind, MatrixSizes, seconds
 from core.job.targets import TARGETS
 from core.ops.costs import op_class
 
 FILE = Path(__file__).parent / "measured" / "h200.json"
 TARGET = TARGETS["h200"]
-STEPS = (2.0, 1.4, 1.15, 1.05, 1.02, 1.01, 1.003)
+STEPS = (2.0, 1.3, 1.08, 1.02, 1.005)
 MOST_ROUNDS, FOLD_ROUNDS = 12, 2
 FOLDS = 5
+ENOUGH = 20  # kernels for an interval of their own
 LEAST_GAIN = 1e-4  # of a round over all parameters
+MOST = {"efficiency": 1.0}  # of a parameter
 FAR = 1.5  # the logarithm of an error above which it counts no more
 NINE_OF_TEN = 0.05
 LEAST_SIDE = 1.1  # of an interval
@@ -35,18 +38,22 @@ MEMORY = {"bytes_s": 4.2e12, "cache_bytes_s": 6e12, "cache_part": 0.5, "dirty_by
 ARITHMETIC = {"element_s": 1e-11, "simple_s": 5e-12, "slow_s": 2e-11, "heavy_s": 5e-11, "drawn_s": 4e-10}
 INDEXED = {
     "near_lookups_s": 1e11, "far_lookups_s": 3e10, "near_adds_s": 9e10, "far_adds_s": 2e10, "wide_adds_s": 4e11,
-    "crowd": 0.3, "half_adds": 8.0,
+    "crowd": 0.3, "half_adds": 8.0, "index_s": 2e-6,
 }  # fmt: skip
-STEPS_OF_ROWS = {"rows_at_once": 4.0, "step_s": 5e-7, "row_s": 5e-10}
+STEPS_OF_ROWS = {"rows_at_once": 4.0, "step_s": 5e-7, "row_s": 5e-10, "dependent": 3.0}
 STARTS: dict[str, dict[str, float]] = {
-    "loop": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, **INDEXED, **MEMORY},
-    "rows": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, "row_s": 5e-10},
-    "long rows": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, **STEPS_OF_ROWS},
-    "product": {"floor_s": 2e-6, "cold_s": 8e-7, "efficiency": 0.8, "unaligned": 0.2, "supply_bytes_s": 1e13,
-                "step_s": 5e-8, "split_s": 1.5e-6},
-    "convolution": {"floor_s": 3e-6, "cold_s": 8e-7, "efficiency": 0.6, "unaligned": 0.2, "supply_bytes_s": 1e13,
-                    "step_s": 5e-8, "split_s": 1.5e-6, "backward": 1.0, "turned": 2.0, "grouped_flops_s": 2e12},
-    "attention": {"floor_s": 3e-6, "cold_s": 1e-6, "efficiency": 0.7, "score_s": 1e-12, "backward": 3.0},
+    "loop": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, **MEMORY},
+    "indexed loop": {**INDEXED, "spread": 0.5, "window_s": 3e-10},
+    "rows": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, "row_s": 5e-10, "apart_s": 3e-11},
+    "scan": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC},
+    "long rows": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, **STEPS_OF_ROWS, "apart_s": 3e-11},
+    "product": {"floor_s": 2e-6, "cold_s": 8e-7, "efficiency": 0.8, "unaligned": 3.0, "supply_bytes_s": 1e13,
+                "step_s": 5e-8, "split_s": 1.5e-6, "stored": 1.0, "turned": 1.0},
+    "convolution": {"floor_s": 3e-6, "cold_s": 8e-7, "efficiency": 0.6, "unaligned": 3.0, "supply_bytes_s": 1e13,
+                    "step_s": 5e-8, "split_s": 1.5e-6, "stored": 1.0, "weights": 1.2, "turned": 2.0, "copies_s": 4e-6,
+                    "grouped_flops_s": 4e12, "grouped_backward": 2.0},
+    "attention": {"floor_s": 3e-6, "cold_s": 1e-6, "efficiency": 0.7, "score_s": 1e-12, "step_s": 3e-7,
+                  "backward": 3.0},
 }  # fmt: skip
 
 
@@ -89,15 +96,20 @@ def kernel_work(record: Mapping[str, Any]) -> KernelWork | None:
     if not features.get("iterations"):
         return None
     names = [_op_name(target) for target in features["ops"]]
+    kind = KINDS.get(record["kernel"].split("_")[1], "loop")
+    scans = any("Scan" in each for each in features["kinds"])
+    if scans and "_spl_" in record["kernel"]:
+        return None
     return generated_work(
-        KINDS.get(record["kernel"].split("_")[1], "loop"),
+        "scan" if scans else kind,
         [name for name in names if op_class(f"aten.{name}.default") != "view"],
         [_moved(buffer) for buffer in features["reads"]],
         [_moved(buffer) for buffer in _stores(record)],
         max(features["iterations"]),
-        features["rnumel"],
+        1 if scans else features["rnumel"],
         features["indirect"],
         record["config"].get("atomic_add_found", False),
+        kind == "long rows",
     )
 
 
@@ -108,7 +120,9 @@ def _op_name(target: str) -> str:
 
 
 def _moved(buffer: Mapping[str, Any]) -> BufferTraffic:
-    return BufferTraffic(buffer["bytes"], buffer.get("dtype", ""), tuple(buffer.get("shape", (1,))))
+    return BufferTraffic(
+        buffer["bytes"], buffer.get("dtype", ""), tuple(buffer.get("shape", (1,))), tuple(buffer.get("stride", (1,)))
+    )
 
 
 def _stores(record: Mapping[str, Any]) -> list[Any]:
@@ -125,6 +139,7 @@ def call_work(record: Mapping[str, Any]) -> KernelWork | None:
     precision = "half" if record["dtype"] in ("bfloat16", "float16") else record["dtype"]
     make: dict[str, Callable[[str, int, Mapping[str, int], bool], KernelWork]] = {
         "mm": _product, "addmm": _product, "bmm": _product, "convolution": _convolution, "attention": _attention,
+        "convolution_line": _line,
     }  # fmt: skip
     found = make.get(op.removesuffix("_backward"))
     return found(precision, 2 if precision == "half" else 4, sizes, op.endswith("_backward")) if found else None
@@ -135,7 +150,8 @@ def _product(precision: str, itemsize: int, sizes: Mapping[str, int], backward: 
     leading = (m if sizes.get("left_t") else k, k if sizes.get("right_t") else n, n)
     shape = MatrixSizes(batch, m, n, k, all(length * itemsize % 16 == 0 for length in leading))
     read, written = itemsize * batch * (m * k + k * n), itemsize * batch * m * n
-    return KernelWork("product", read, written, precision=precision, product=shape)
+    turned = bool(sizes.get("left_t")) or not sizes.get("right_t", 1)
+    return KernelWork("product", read, written, precision=precision, product=shape, turned=turned)
 
 
 def _convolution(precision: str, itemsize: int, sizes: Mapping[str, int], backward: bool) -> KernelWork:
@@ -143,6 +159,7 @@ def _convolution(precision: str, itemsize: int, sizes: Mapping[str, int], backwa
     places = sizes["batch"] * ((side + 2 * (kernel // 2) - kernel) // sizes["stride"] + 1) ** 2
     channels = sizes["channels"] // sizes["groups"]
     k = channels * kernel**2
+    whole = side**2 * itemsize % 16 == 0
     return KernelWork(
         "convolution",
         itemsize * (sizes["batch"] * sizes["channels"] * side**2 + k * out),
@@ -150,8 +167,27 @@ def _convolution(precision: str, itemsize: int, sizes: Mapping[str, int], backwa
         precision=precision,
         product=MatrixSizes(1, places, out, k, channels * itemsize % 16 == 0),
         backward=backward,
-        turned=not sizes["channels_last"] and kernel > 1,
+        turned=not sizes["channels_last"] and (kernel > 1 or not whole),
         grouped=sizes["groups"] > 1,
+        taps=kernel**2,
+    )
+
+
+def _line(precision: str, itemsize: int, sizes: Mapping[str, int], backward: bool) -> KernelWork:
+    """Return the work of a convolution of one dimension."""
+    kernel, length, out, batch = sizes["kernel"], sizes["length"], sizes["out"], sizes["batch"]
+    places = batch * (length + 2 * (kernel // 2) - kernel + 1)
+    channels = sizes["channels"] // sizes["groups"]
+    return KernelWork(
+        "convolution",
+        itemsize * (batch * sizes["channels"] * length + channels * kernel * out),
+        itemsize * places * out,
+        precision=precision,
+        product=MatrixSizes(1, places, out, channels * kernel, channels * itemsize % 16 == 0),
+        backward=backward,
+        turned=True,
+        grouped=sizes["groups"] > 1,
+        taps=kernel,
     )
 
 
@@ -163,7 +199,7 @@ def _attention(precision: str, itemsize: int, sizes: Mapping[str, int], backward
 
 
 def fitted(
-    rows: Sequence[Row], start: Mapping[str, float], fixed: Mapping[str, float], rounds: int
+    rows: Sequence[Row | HostRow], start: Mapping[str, float], fixed: Mapping[str, float], rounds: int
 ) -> dict[str, float]:
     """Return the start's parameters, each multiplied by steps as long as the rows' mean error falls."""
     at = dict(start)
@@ -172,23 +208,27 @@ def fitted(
         before = best
         for name in at:
             for factor in (factor for step in STEPS for factor in (step, 1 / step)):
-                while (error := _error(rows, {**fixed, **at, name: at[name] * factor})) < best - 1e-9:
+                while (
+                    at[name] * factor <= MOST.get(name, math.inf)
+                    and (error := _error(rows, {**fixed, **at, name: at[name] * factor})) < best - 1e-9
+                ):
                     at[name], best = at[name] * factor, error
         if before - best < LEAST_GAIN:
             break
     return at
 
 
-def _error(rows: Sequence[Row], parameters: Mapping[str, float]) -> float:
+def _error(rows: Sequence[Row | HostRow], parameters: Mapping[str, float]) -> float:
     return statistics.fmean(min(FAR, abs(row.error(parameters))) for row in rows)
 
 
 def fit(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fit of each kind in a file, in the form of `parameters.json`."""
     by_kind = rows_by_kind(data)
-    loop = fit_kind(by_kind.pop("loop"), {})
-    shared = {name: loop["parameters"][name] for name in (*MEMORY, *INDEXED)}
-    return {"loop": loop, **{key: fit_kind(by_kind[key], shared) for key in sorted(by_kind)}}
+    made = {"loop": fit_kind(by_kind.pop("loop"), {})}
+    made["indexed loop"] = fit_kind(by_kind.pop("indexed loop"), made["loop"]["parameters"])
+    shared = made["indexed loop"]["parameters"]
+    return {**made, **{key: fit_kind(by_kind[key], shared) for key in sorted(by_kind)}}
 
 
 def rows_by_kind(data: Mapping[str, Any]) -> dict[str, list[Row]]:
@@ -201,31 +241,52 @@ def rows_by_kind(data: Mapping[str, Any]) -> dict[str, list[Row]]:
 
 def fit_kind(rows: Sequence[Row], shared: Mapping[str, float]) -> dict[str, Any]:
     """Return one kind's parameters, interval and sizes; `shared` are those of loops for all kinds."""
-    start, product = STARTS[rows[0].work.kind], rows[0].work.product is not None
-    fixed = {name: value for name, value in shared.items() if name in MEMORY or not product}
+    work = rows[0].work
+    start = STARTS.get(work.key) or STARTS[work.kind]
+    used = MEMORY if work.product else (*MEMORY, *INDEXED, "window_s") if work.kind != "loop" else shared
+    fixed = {name: shared[name] for name in used if name in shared}
     found = fitted(rows, start, fixed, MOST_ROUNDS)
+    unseen = _unseen_errors(rows, found, fixed)
+    brief, other = ([error for error, time_s in unseen if (time_s < BRIEF_S) == is_brief] for is_brief in (True, False))
+    every = sorted(error for error, _ in unseen)
     return {
         "parameters": {name: _rounded(value) for name, value in {**fixed, **found}.items()},
-        "interval": _interval(_unseen_errors(rows, found, fixed)),
+        "interval": _interval(other if len(other) >= ENOUGH else every),
+        "brief": _interval(brief if len(brief) >= ENOUGH else every),
         "sizes": [min(row.work.size for row in rows), max(row.work.size for row in rows)],
     }
 
 
-def _unseen_errors(rows: Sequence[Row], start: Mapping[str, float], fixed: Mapping[str, float]) -> list[float]:
-    """Return the errors of rows by fits that did not see their functions, sorted."""
+def _unseen_errors(
+    rows: Sequence[Row], start: Mapping[str, float], fixed: Mapping[str, float]
+) -> list[tuple[float, float]]:
+    """Return the errors of rows by fits that did not see their functions, sorted, each with its predicted seconds."""
     names = {name: index % FOLDS for index, name in enumerate(sorted({row.name for row in rows}))}
-    errors: list[float] = []
+    errors: list[tuple[float, float]] = []
     for fold in range(FOLDS):
         unseen = [row for row in rows if names[row.name] == fold]
         seen = [row for row in rows if names[row.name] != fold]
         parameters = {**fixed, **fitted(seen, start, fixed, FOLD_ROUNDS)} if seen and unseen else {}
-        errors += [row.error(parameters) for row in unseen if parameters]
+        made = [(row, row.error(parameters)) for row in unseen if parameters]
+        errors += [(error, row.seconds / math.exp(error)) for row, error in made]
     return sorted(errors)
 
 
 def _interval(errors: Sequence[float]) -> list[float]:
     low, high = (math.exp(errors[round(part * (len(errors) - 1))]) for part in (NINE_OF_TEN, 1 - NINE_OF_TEN))
     return [_rounded(min(low, 1 / LEAST_SIDE)), _rounded(max(high, LEAST_SIDE))]
+
+
+def fit_host(rows: Sequence[HostRow]) -> tuple[dict[str, float], list[float]]:
+    """Return the CPU's parameters, and the interval of models that a fit did not see."""
+    host = fitted(rows, START, {}, ROUNDS)
+    errors: list[float] = []
+    for model in sorted({row.model for row in rows}):
+        without = fitted([row for row in rows if row.model != model], host, {}, ROUNDS)
+        errors += [row.error(without) for row in rows if row.model == model]
+    low, high = _interval(sorted(errors))
+    factors = [_rounded(min(low, 1 / LEAST_FACTOR)), _rounded(max(high, LEAST_FACTOR))]
+    return {name: _rounded(value) for name, value in host.items()}, factors
 
 
 def _rounded(value: float) -> float:
@@ -242,6 +303,7 @@ def parameters() -> dict[str, Any]:
     """Return the content of `parameters.json`, fitted to the file of measurements."""
     data = read(FILE)
     driver = data["device"]["smi"].split(", ")[1]
+    host, host_interval = fit_host([*host_rows(read_calls())])
     return {
         "target": TARGET.key,
         "torch": data["software"]["torch"],
@@ -250,6 +312,8 @@ def parameters() -> dict[str, Any]:
         "date": data["device"]["date"],
         "files": [FILE.name],
         "events_us": events_us(data),
+        "host": {**host, **gaps(data)},
+        "host_interval": host_interval,
         "kinds": fit(data),
     }
 

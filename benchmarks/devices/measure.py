@@ -21,7 +21,6 @@ from benchmarks.devices import clock, state
 from benchmarks.devices.calls import Call, calls
 from benchmarks.devices.capture import Capture, config, kernel_name
 from benchmarks.devices.cases import Case, groups
-from benchmarks.devices.host import host_costs
 from benchmarks.devices.more_cases import more_calls, more_cases
 
 SCHEMA = 1
@@ -93,12 +92,11 @@ def measure(path: Path, budget_s: float) -> int:
     with state.Clocks().sampling() as clocks:
         for key, make in wanted:
             file.add(key, make)
-        for key, costs in (("launches", launch_gaps), ("host", host_costs)):
-            try:
-                if not file.data.get(key) and not file.late:
-                    file.data[key] = costs()
-            except Exception as error:
-                file.problem(key, error)
+        try:
+            if not file.data["launches"] and not file.late:
+                file.data["launches"] = launch_gaps()
+        except Exception as error:
+            file.problem("launches", error)
     file.data["clocks"] += clocks.samples
     file.data["refused"] = state.refusal(file.data["clocks"])
     missing = [key for key, _ in wanted if key not in file.data["groups"]]

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +20,6 @@ import torch
 
 from benchmarks.devices import clock, state
 
-MODELS = Path(__file__).parent / "models"
 RUNS, FIRST = 30, 8
 SMALLER = 16  # a small batch is this part of the large
 WAYS = {"eager": None, "compiled": "default", "CUDA graphs": "reduce-overhead"}
@@ -100,6 +100,7 @@ def load(path: Path, batch: str) -> tuple[Any, list[Any], bool]:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # Dynamo looks a model's module up by its name
     spec.loader.exec_module(module)
     inputs = [part.cuda() for part in (small(module.calls[0]) if batch == "small" else module.calls[0])]
     return module.model.cuda(), inputs, module.training

@@ -46,6 +46,7 @@ from core.views.numerics import bits_words, numerics_lines
 from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
 from core.views.printed import as_text
 from core.views.sharing import raised_words, result_problems, slow_words, unread_words, worse_on_the_right
+from core.views.speedup import predicted_calls
 from core.views.texts import source_of
 from core.views.verdict import UNEVEN, alternative_sentence, counted_words, target_lines, traffic_words, untimed_words
 
@@ -118,7 +119,13 @@ def summarise(
         _print_error(report.error)
     print(f"  {facts_line(report)}")
     _summarise_traffic(verdict(report).work)
-    _print_lines(target_lines(report), _memory_lines(report), _result_lines(report), _indented(_tool_lines(report)))
+    _print_lines(
+        target_lines(report),
+        as_text(predicted_calls(report), "  "),
+        _memory_lines(report),
+        _result_lines(report),
+        _indented(_tool_lines(report)),
+    )
     view = OverviewView(report, output, source, proofs)
     _print_lines(as_text((*run_facts(view, is_done=not ended), *compilation_facts(view)), "  "))
     for problem in report.problems:

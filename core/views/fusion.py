@@ -11,7 +11,6 @@ from typing import ClassVar
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds
 from core.analysis.kernels.ledger import fusion_schedules
-from core.analysis.speed import speed
 from core.analysis.work import (
     NO_SHARED_DATA,
     UNTRIED,
@@ -48,6 +47,7 @@ from core.views.blocks import Column, Table
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+from core.views.speedup import call_times
 from core.views.verdict import UNEVEN, change_words, counted_words, traffic_words
 
 __all__ = ["FusionView", "fusion_schedules"]
@@ -275,18 +275,17 @@ class FusionView:
                 about = "about " if step.title == EAGER_STEP else ""
                 amounts.append(("traffic", f"{about}{fmt.bytes_(step.moved)} moved", step.moved / (most_moved or 1)))
             if step.title in times:
-                seconds = times[step.title]
-                amounts.append(("time of a call", fmt.duration_s(seconds), seconds / max(times.values())))
+                seconds, text = times[step.title]
+                amounts.append(("time of a call", text, seconds / max(times.values())[0]))
             yield GraphFrame(step.title, step.detail, amounts=tuple(amounts), missing=step.missing)
 
     @cached_property
-    def _call_seconds(self) -> dict[str, float]:
-        """Measured seconds of an eager and a compiled call, by frame; empty if a call is more than this graph."""
-        measured = speed(self.report.timing)
+    def _call_seconds(self) -> dict[str, tuple[float, str]]:
+        """Seconds of an eager and a compiled call, with text, by frame; empty if a call is more than this graph."""
         alone = len(self.report.compilations) == len(fusion_schedules(self.compilation)) == 1
-        if measured is None or measured.doubt or not alone:
-            return {}
-        return {EAGER_STEP: measured.eager_s, KERNELS_STEP: measured.compiled_s}
+        times = call_times(self.report) if alone else {}
+        steps = {"eager": EAGER_STEP, "compiled": KERNELS_STEP}
+        return {step: times[side] for side, step in steps.items() if side in times}
 
     @cached_property
     def node_titles(self) -> dict[str, str]:

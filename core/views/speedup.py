@@ -11,6 +11,9 @@ from functools import cached_property
 
 from core.analysis.durations import compile_time_s
 from core.analysis.interval import FEW, NOT_MEASURABLE, Interval
+from core.analysis.kernels.ledger import batch_of
+from core.analysis.kernels.ledger import predicted_calls as call_predictions
+from core.analysis.kernels.predicted import CallPrediction, Way, measured
 from core.analysis.results import compared_words, results
 from core.analysis.speed import (
     Speed,
@@ -23,6 +26,7 @@ from core.analysis.speed import (
 )
 from core.analysis.verdict import target_words
 from core.base import words as fmt
+from core.job.targets import TARGETS, Target
 from core.report import Call, Difference, Report, SideTimes
 from core.views.blocks import (
     Bar,
@@ -47,7 +51,7 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, pro
 from core.views.numerics import NOT_COMPARED, result_blocks
 from core.views.verdict import alternative_sentence, pays_words, wall_words
 
-__all__ = ["CallTotals", "SpeedupView", "speedup"]
+__all__ = ["CallTotals", "SpeedupView", "predicted_calls", "speedup"]
 
 # Parts that the page draws: a button, and charts.
 MEASURE = "measure"
@@ -65,6 +69,12 @@ EXECUTIONS = {
     "": fmt.NOT_RECORDED,
 }
 LEAST_STOLEN = 0.001
+CALLS, HOUR_S = 1_000_000, 3_600
+CALLS_NOTE = (
+    "A call takes the longer of two times: that of its kernels with the gaps between them, and that of the CPU which "
+    "launches them. Both are fitted to measurements of {} and its host; the other devices are scaled by their "
+    "datasheets. Where two intervals overlap, neither device is faster. Frames and branches count once."
+)
 
 
 def speedup(report: Report) -> Iterator[PageBlock]:
@@ -73,6 +83,7 @@ def speedup(report: Report) -> Iterator[PageBlock]:
     yield Title(spans(view.title), GLOSSARY["steady state"] if view.speed else "")
     yield from paragraph(view.not_measured)
     if view.compiled_for:
+        yield from predicted_calls(report)
         yield PageLink("kernels")
     elif report.calls:
         yield Drawn(MEASURE)
@@ -83,6 +94,72 @@ def speedup(report: Report) -> Iterator[PageBlock]:
         yield Data("calls", report.calls)
         note = paragraph(view.comparison_method, "quiet")
         yield Beside((Drawn(FIRST_CALLS, of=(report.calls,)),), (_call_table(report), *note), shares=(2, 3))
+
+
+def predicted_calls(report: Report, hour_price: float = 0.0) -> Iterator[PageBlock]:
+    """Yield a table of predicted calls on each target, for a run for a target; `hour_price` is that of a device.
+
+    With a price, the table has the cost of a million calls.
+    """
+    target = TARGETS.get(report.setting.target)
+    rows = [*_device_calls(report)] if target else []
+    mine = next((row for row in rows if row.device is target), None)
+    if target is None or mine is None:
+        return
+    call = mine.calls["compiled"]
+    yield Text(spans(f"Predicted: a compiled call takes {_about(call)} on {target.title}, limited by {call.limit}."))
+    cost: Column[DeviceCalls] = Column("a million calls", lambda row: row.cost_words(hour_price), width=150)
+    yield Table("predicted calls", (*CALL_COLUMNS, *((cost,) if hour_price else ())), rows)
+    yield from paragraph(CALLS_NOTE.format(TARGETS[measured().target].title), "quiet")
+
+
+def _device_calls(report: Report) -> Iterator[DeviceCalls]:
+    for device in TARGETS.values():
+        calls = {call.way: call for call in call_predictions(report, device)}
+        if calls:
+            yield DeviceCalls(device, calls, *batch_of(report))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCalls:
+    """Predicted calls of a model on one device; a call has so many samples or tokens, 0 if unknown."""
+
+    device: Target
+    calls: Mapping[Way, CallPrediction]
+    batch: int
+    unit: str
+
+    def words(self, way: Way) -> str:
+        """Return the time of a call, with its interval; empty if it is not predicted."""
+        return _about(self.calls[way]) if way in self.calls else ""
+
+    @property
+    def rate(self) -> str:
+        """Samples or tokens in a second of compiled calls."""
+        call = self.calls["compiled"]
+        low, high = (self.batch / seconds for seconds in (call.high_s, call.low_s))
+        return f"{fmt.amount(low)}–{fmt.amount(high)} {self.unit}s/s" if self.batch else ""
+
+    def cost_words(self, hour_price: float) -> str:
+        """Return the price of a million compiled calls, by the price of an hour of the device."""
+        call = self.calls["compiled"]
+        each = (seconds * CALLS / HOUR_S * hour_price for seconds in (call.time_s, call.low_s, call.high_s))
+        middle, low, high = map(fmt.number, each)
+        return f"{middle} ({low}–{high})"
+
+
+def call_times(report: Report) -> dict[str, tuple[float, str]]:
+    """Return side → seconds of a call with their text: measured, or for a target predicted; empty if not reliable."""
+    steady, target = speed(report.timing), TARGETS.get(report.setting.target)
+    if steady is not None and not steady.doubt:
+        seconds = {"eager": steady.eager_s, "compiled": steady.compiled_s}
+        return {side: (each, fmt.duration_s(each)) for side, each in seconds.items()}
+    calls = call_predictions(report, target) if target else ()
+    return {call.way: (call.time_s, f"{_about(call)}, predicted") for call in calls}
+
+
+def _about(call: CallPrediction) -> str:
+    return fmt.predicted_s(call.time_s, (call.low_s, call.high_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,3 +506,13 @@ def cost_words(report: Report) -> str:
         "recording (about a tenth). C++ objects that were built before come from the cache. Saving per call: that of "
         "the last call's inputs."
     )
+
+
+CALL_COLUMNS: tuple[Column[DeviceCalls], ...] = (
+    Column("device", lambda row: row.device.title),
+    Column("compiled", lambda row: row.words("compiled"), width=170),
+    Column("limited by", lambda row: row.calls["compiled"].limit),
+    Column("CUDA graphs", lambda row: row.words("CUDA graphs"), width=170),
+    Column("eager", lambda row: row.words("eager"), width=170, optional=True),
+    Column("a second", lambda row: row.rate, width=170, optional=True),
+)

@@ -1,4 +1,4 @@
-"""Targets page: the kernels of two runs side by side, with fusion, tiling, configs and registers."""
+"""Targets page: predicted calls on each device, and the kernels of two runs side by side."""
 
 from functools import partial
 
@@ -6,10 +6,10 @@ import streamlit as st
 
 from core import likeliest
 from core.views import compare as views
-from core.views import pairs
+from core.views import pairs, speedup
 from core.views.kernels import kernel
 from pages.parts.compare.aspects import chosen_kernels
-from pages.parts.compare.runs import kernel_pairs_view, labels, other_runs, picked_other, right_or_retarget
+from pages.parts.compare.runs import hour_price, kernel_pairs_view, labels, other_runs, picked_other, right_or_retarget
 from pages.parts.run.submit import retarget
 from pages.session.require import require_view
 from pages.session.shown import open_view
@@ -19,6 +19,8 @@ view = require_view("This page compares the code for two targets.")
 if view is None or not view.compilation.kernels:
     draw(kernel.NO_KERNEL)
     st.stop()
+if view.report.setting.target:
+    draw(speedup.predicted_calls(view.report, hour_price()))
 others = other_runs(view)
 if not others:
     draw(views.NO_OTHER, {views.RETARGET: partial(retarget, view)})

@@ -79,11 +79,13 @@ def test_the_title_says_what_differs_and_each_side_what_it_is(stored: StoredGrap
 
 def test_cells_that_differ_are_marked_by_a_sign(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.a100, other=stored.h100)
-    table = app.dataframe[0].value.set_index("generated name")
+    calls, pairs = (frame.value for frame in app.dataframe[:2])
+    table = pairs.set_index("generated name")
 
     assert (table.loc[NORM, "registers"], table.loc[NORM, "differs"]) == ("26 ≠ 27", "registers")
     assert table.loc[NORM, "config"] == "XBLOCK: 64, num_warps: 4, num_stages: 1"
     assert len(table) == 9
+    assert "NVIDIA H200" in {*calls["device"]}
     assert not table.drop(columns=["registers", "differs"]).map(lambda value: "≠" in str(value)).any(axis=None)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from core.analysis.findings.finding import Finding, Rule, RunFacts
+from core.analysis.findings.finding import Finding, Rule, RunFacts, share_words
 from core.analysis.interval import busy
 from core.analysis.kernels.kernel import kernels_disturbed, node_op, uneven_repeats
 from core.analysis.kernels.ledger import TF32, LedgerRow, ceilings, product_dtype
@@ -120,7 +120,7 @@ def products_at_the_roofline(facts: RunFacts) -> Iterator[Finding]:
         return
     yield Finding(
         rule="products at the roofline",
-        title=f"Library matmuls take {percent(share)} of kernel time and run at {reached} of the roofline.",
+        title=f"Library matmuls take {share_words(share, rows)} and run at {reached} of the roofline.",
         reason="Fusion can't speed them up: their code is the library's.",
         advice=FEWER_BITS if faster else NO_FASTER if float32 else "Nothing to gain in this dtype.",
         page="kernels",
@@ -152,7 +152,7 @@ def tf32(facts: RunFacts) -> Iterator[Finding]:
         return
     yield Finding(
         rule="TF32 off",
-        title=f"TF32 is off, and float32 matmuls take {percent(share)} of kernel time.",
+        title=f"TF32 is off, and float32 matmuls take {share_words(share, rows)}.",
         reason="`torch.get_float32_matmul_precision()` is `highest`, so float32 matmuls do not use the tensor cores.",
         advice="Call `torch.set_float32_matmul_precision('high')` before the first call: inputs are rounded to 10 bits "
         "of mantissa, sums stay float32. `torch.autocast` or a bfloat16 model also halves the bytes.",
@@ -191,7 +191,7 @@ def _fallback_findings(
     yield Finding(
         rule="fallbacks",
         title=f"{count(len(calls), 'kernel launch', 'kernel launches')} {agree(len(calls), singular, plural)}: "
-        f"{percent(share)} of kernel time.",
+        f"{share_words(share, facts.rows)}.",
         reason=reason.format(longest.name),
         advice=LITE if lite else advice,
         proposal=Proposal("torch.compile(model)", compile={"mode": None}) if lite else None,
@@ -344,7 +344,7 @@ def _generated_findings(
     line = f" for `{longest.frames[-1].text}`" if longest.frames and longest.frames[-1].text else ""
     yield Finding(
         rule=rule,
-        title=f"{count(len(matches), 'kernel')} {agree(len(matches), *does)}: {percent(share)} of kernel time.",
+        title=f"{count(len(matches), 'kernel')} {agree(len(matches), *does)}: {share_words(share, rows)}.",
         reason=f"The longest is `{longest.label}`{line}, with {duration_s(longest.total_s)}.",
         advice=advice,
         page="kernels",
@@ -375,7 +375,13 @@ def _total_s(rows: Sequence[LedgerRow]) -> float:
 
 
 def _share(part: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> float:
-    return _total_s(part) / (_total_s(rows) or 1.0)
+    """Return a part's share of the kernels' time; of predicted times, the least that their intervals allow."""
+    low, most = _bound_s(part, 0), _bound_s(rows, 1) - _bound_s(part, 1)
+    return low / (low + most or 1.0)
+
+
+def _bound_s(rows: Sequence[LedgerRow], side: int) -> float:
+    return sum(row.range_s[side] * row.calls if row.range_s else row.total_s or 0.0 for row in rows)
 
 
 def _compilation(report: Report) -> str:
@@ -392,9 +398,8 @@ def decomposed(facts: RunFacts) -> Iterator[Finding]:
         if not calls or device not in ADVICE:
             continue
         rows = [row for row in facts.rows if "bmm" in row.name]
-        total_s = sum(row.total_s or 0.0 for row in facts.rows)
-        share = sum(row.total_s or 0.0 for row in rows) / total_s if total_s else 0.0
-        products = f"; its matmuls alone take {percent(share)} of kernel time" if share else ""
+        share = _share(rows, facts.rows)
+        products = f"; its matmuls alone take {share_words(share, rows)}" if share else ""
         yield Finding(
             rule="attention decomposed",
             title=f"{count(calls, 'call')} of scaled_dot_product_attention became bmm, softmax and bmm{products}.",

@@ -7,11 +7,11 @@ and FLOPs (Williams, Waterman and Patterson, "Roofline: an insightful visual per
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.analysis.interval import busy
-from core.analysis.kernels.features import cold_part, kernel_work
+from core.analysis.kernels.features import cold_parts, kernel_work
 from core.analysis.kernels.kernel import (
     ALONE,
     IN_PLACE,
@@ -31,10 +31,20 @@ from core.analysis.kernels.kernel import (
     times_unreliable,
     untimed_reason,
 )
-from core.analysis.kernels.predicted import Doubt, by_roofline, predict
+from core.analysis.kernels.predicted import (
+    CallPrediction,
+    Doubt,
+    KernelShare,
+    KernelWork,
+    Limit,
+    Prediction,
+    by_roofline,
+    predict,
+    predict_call,
+)
 from core.code.cpp import CppFacts
 from core.code.stages import occupancy
-from core.job.targets import TARGETS
+from core.job.targets import TARGETS, Target
 from core.ops.costs import aten_name, op_class
 from core.report import (
     Bandwidth,
@@ -58,6 +68,10 @@ TF32 = "tfloat32"
 CONVOLUTION = re.compile(r"\bconv(?!ert)|_conv(?!ert)")
 # Tolerance of a ceiling, which is one benchmark's result: kernels with another share of reads exceeded it by an eighth.
 CEILING_SPREAD = 1.125
+FLOAT_BYTES = 4
+# The dtype and sizes of a tensor in a guard, and the sources of a model's own tensors.
+SIZE = re.compile(r"torch\.(\w+), device=.*size=\[([\d, ]*)\]")
+OF_MODEL = re.compile(r"_modules|_parameters|_buffers|\bself\b")
 NOT_REACHED = "the last call did not reach it in Python"
 
 
@@ -227,6 +241,7 @@ def ledger(
     disturbed, unreliable = timed and bool(kernels_disturbed(report)), timed and bool(times_unreliable(report))
     least = busy(report.kernel_load)
     names, rows = KernelNames.within(compilation), []
+    cold = _cold_parts(report, compilation)
     for kernel in compilation.kernels:
         schedule = schedule_of(kernel, compilation)
         origins = call_origins(kernel, schedule)
@@ -236,7 +251,7 @@ def ledger(
             row = replace(row, label=label, modules=modules)
             row = _with_resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
             row = _with_roofline(row, limits, report.counters, untimed)
-            rows.append(_with_prediction(row, kernel, schedule, report))
+            rows.append(_with_prediction(row, kernel, schedule, report, cold))
     total_s = 0.0 if unreliable else sum(row.total_s or 0.0 for row in rows)
     shared = [
         replace(row, share=(row.total_s / total_s) if total_s and row.total_s is not None else None) for row in rows
@@ -321,20 +336,104 @@ def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters |
     return row if row.measured else replace(row, reason=row.reason or untimed)
 
 
-def _with_prediction(row: LedgerRow, kernel: Kernel, schedule: Schedule | None, report: Report) -> LedgerRow:
+def _cold_parts(report: Report, compilation: Compilation) -> Mapping[str, float]:
+    """Return the part of each kernel's traffic that is not in the target's cache; nothing without a target."""
+    device = TARGETS.get(report.setting.target)
+    return cold_parts(compilation.schedules, device) if device else {}
+
+
+def _with_prediction(
+    row: LedgerRow, kernel: Kernel, schedule: Schedule | None, report: Report, cold: Mapping[str, float]
+) -> LedgerRow:
     """Return the row with a predicted time, if it was not timed and is for a target."""
     device = TARGETS.get(report.setting.target)
     if device is None or row.measured:
         return row
     nodes = _nodes(kernel, schedule)
     work = kernel_work(kernel, row.ops, nodes, schedule, product_dtype(row.ops, row.dtype, report.counters))
-    cold = cold_part(nodes, schedule, device) if schedule else 0.0
-    predicted = predict(work, device, cold, report.setting.torch) if work else None
+    predicted = predict(work, device, cold.get(kernel.id, 0.0), report.setting.torch) if work else None
     prediction = predicted or by_roofline(row.allowed_s)
     if prediction is None:
         return row
     range_s = prediction.low_s, prediction.high_s
     return replace(row, timed=PREDICTED, time_s=prediction.time_s, range_s=range_s, doubts=prediction.doubts)
+
+
+def predicted_calls(report: Report, device: Target) -> tuple[CallPrediction, ...]:
+    """Return a call of the model on a device: eager, compiled and with CUDA graphs; empty without kernels.
+
+    A call runs the last compilation of each frame once. Eager is left out if its calls were not recorded.
+    """
+    there = replace(report, setting=replace(report.setting, target=device.key), roofline=None)
+    last = {compilation.frame: compilation for compilation in report.compilations if compilation.kernels}
+    shares: list[KernelShare] = []
+    eager: list[KernelShare] = []
+    for compilation in last.values():
+        made = [*_shares(there, compilation)]
+        shares += (share for _, share in made)
+        eager += _eager_shares(compilation, made, device, report.setting.torch)
+    if not shares:
+        return ()
+    training = any(kernel.direction == "backward" for each in last.values() for kernel in each.kernels)
+    compiled = (predict_call(way, shares, training, device) for way in ("compiled", "CUDA graphs"))
+    return (*([predict_call("eager", eager, training, device)] if eager else []), *compiled)
+
+
+def _shares(report: Report, compilation: Compilation) -> Iterator[tuple[Kernel, KernelShare]]:
+    """Yield each kernel of a compilation that has a predicted time."""
+    limits, cold = ceilings(report), _cold_parts(report, compilation)
+    for kernel in compilation.kernels:
+        schedule = schedule_of(kernel, compilation)
+        row = _with_roofline(_row(kernel, 0, None, schedule, None, False), limits, report.counters, "")
+        row = _with_prediction(row, kernel, schedule, report, cold)
+        if row.time_s and row.range_s:
+            prediction = Prediction(row.time_s, *row.range_s, row.doubts)
+            yield kernel, KernelShare(_limit(row), prediction, max(1, len(kernel.calls)), kernel.extern)
+
+
+def _limit(row: LedgerRow) -> Limit:
+    classes = {op_class(op) for op in row.ops}
+    if row.language != "extern":
+        return "memory traffic"
+    if any(CONVOLUTION.search(op) for op in row.ops):
+        return "convolutions"
+    return (
+        "attention" if "attention" in classes else "matrix products" if "matmul" in classes else "other library calls"
+    )
+
+
+def _eager_shares(
+    compilation: Compilation, made: Sequence[tuple[Kernel, KernelShare]], device: Target, torch: str
+) -> Iterator[KernelShare]:
+    """Yield eager's calls: library calls as they are in the compiled code, others by their traffic."""
+    library = {name: share for kernel, share in made if kernel.extern for name in kernel.origins}
+    for schedule in compilation.schedules:
+        for call in schedule.eager_calls:
+            share = next((library[name] for name in call.nodes if name in library), None)
+            if share is not None:
+                yield replace(share, launches=1)
+                continue
+            half = max(1, call.bytes // 2)
+            work = KernelWork("loop", half, half, elements=half / FLOAT_BYTES, simple=1)
+            prediction = predict(work, device, 0.0, torch)
+            if prediction is not None:
+                yield KernelShare("memory traffic", prediction, 1, library=False)
+
+
+def batch_of(report: Report) -> tuple[int, str]:
+    """Return the samples of a call, or its tokens if all its tensors are rows of them; (0, "") if unknown.
+
+    Both are sizes of the first input in the guards.
+    """
+    for compilation in report.compilations:
+        tensors = (guard for guard in compilation.guards if guard.kind == "TENSOR_MATCH")
+        inputs = [SIZE.search(guard.expression) for guard in tensors if not OF_MODEL.search(guard.source)]
+        known = [(each[1], [int(size) for size in each[2].split(", ")]) for each in inputs if each and each[2]]
+        if known:
+            texts = all("int" in dtype and len(sizes) == 2 for dtype, sizes in known)
+            sizes = known[0][1]
+            return (sizes[0] * sizes[1], "token") if texts else (sizes[0], "sample")
+    return 0, ""
 
 
 def _call_part(total: int | None, index: int, parts: int) -> int | None:

@@ -9,8 +9,8 @@ bytes and their ratios, with the interval of the fit; `python -m benchmarks.devi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,10 @@ from core.base.decoder import decoded_as
 from core.job.targets import TARGETS, Target
 
 PARAMETERS = Path(__file__).with_name("parameters.json")
-Kind = Literal["loop", "rows", "long rows", "product", "convolution", "attention"]
+Kind = Literal["loop", "rows", "long rows", "scan", "product", "convolution", "attention"]
+Way = Literal["eager", "compiled", "CUDA graphs"]
+# What takes most of a predicted call: the CPU's launches, or the kernels of a class.
+Limit = Literal["launches", "memory traffic", "matrix products", "convolutions", "attention", "other library calls"]
 # Parts of a kernel that were not measured: its size, version of torch, device or kind.
 Doubt = Literal["size", "torch", "device", "kind"]
 Parameters = Mapping[str, float]
@@ -27,11 +30,15 @@ Parameters = Mapping[str, float]
 UNMEASURED, OTHER_VENDOR = 1.5, 2.0
 # Factor of an interval outside of the measured range, and of a call whose kind was not measured.
 OUTSIDE, UNKNOWN = 1.5, 3.0
+# Part of the errors of kernels that all kernels of a call have in common; the rest cancels.
+COMMON = 0.4
+BRIEF_S = 5e-6
 OTHER_TORCH = 1.1  # factor of an interval with a version of torch that was not measured
 GENERIC = "product half"  # the kind whose floor and efficiency stand for kinds without a model
 TILES = ((16, 64), (64, 64), (64, 128), (128, 128), (128, 256))
 SPLITS = (1, 2, 4, 8, 16)
 STEP = 64  # elements of the contraction that a tile loads at once
+PIECE = 16  # bytes that an image's channels are read in
 QUERIES = 128  # queries of a block of attention
 ROW_STEP = 2048  # elements of a row that a step of a reduction reads
 
@@ -56,9 +63,12 @@ class KernelWork:
 
     `elements` are the iterations of its longest loop, `row` the elements that a reduction makes one of, `passes` how
     often a row is read. `simple`, `slow`, `heavy` and `drawn` are ops of an iteration: arithmetic, functions such as
-    `exp` and `erf`, random numbers. `lookups` are accesses by an index to `table_bytes`, `adds` are atomic, to
-    `addresses`, and `wide` if neighbours add to neighbours. `turned` is a convolution of channels that come first,
-    `grouped` one of separate channels.
+    `exp` and `erf`, random numbers, `windows` are ops that read an element's neighbours. `spread` are bytes whose
+    neighbours in memory are not read together, a row is `apart` if its elements are in several pieces, and `dependent`
+    if it is read by an index. `lookups` are accesses by an index to `table_bytes`, `adds` are atomic, to
+    `addresses`, and `wide` if neighbours add to neighbours. `turned` is a product whose factors are not
+    stored along the contraction, or a convolution of channels that come first; `taps` are the places of a convolution's
+    weight, `grouped` one of separate channels.
     """
 
     kind: Kind
@@ -71,6 +81,10 @@ class KernelWork:
     slow: int = 0
     heavy: int = 0
     drawn: int = 0
+    windows: int = 0
+    spread: float = 0.0
+    apart: bool = False
+    dependent: bool = False
     lookups: float = 0.0
     table_bytes: float = 0.0
     adds: float = 0.0
@@ -81,11 +95,17 @@ class KernelWork:
     backward: bool = False
     turned: bool = False
     grouped: bool = False
+    taps: int = 1
 
     @property
     def key(self) -> str:
         """The kind of kernel that has parameters of its own."""
-        return f"{self.kind} {self.precision}" if self.product else self.kind
+        if self.product:
+            return f"{self.kind} {self.precision}"
+        indexed = self.adds or self.lookups or self.windows or self.spread
+        if self.kind == "loop":
+            return "indexed loop" if indexed else "loop"
+        return "long rows apart" if self.kind == "long rows" and self.apart else self.kind
 
     @property
     def size(self) -> float:
@@ -109,28 +129,32 @@ def memory_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> f
 
     `cold` is the part of the reads that is not in the cache, and for which other data is written back.
     """
-    moved = work.read_bytes + work.written_bytes
+    moved = work.read_bytes + work.written_bytes + work.spread * on.get("spread", 0.0)
     if not moved:
         return 0.0
     cached = min(1.0, max(0.0, 2.0 - moved / (device.l2_cache_bytes * on["cache_part"])))
     warm = moved * (cached / on["cache_bytes_s"] + (1 - cached) / on["bytes_s"])
-    away = work.read_bytes + max(work.written_bytes, min(moved, on["dirty_bytes"]))
+    away = moved - work.written_bytes + max(work.written_bytes, min(moved, on["dirty_bytes"]))
     return (1 - cold) * warm + cold * max(warm, away / on["bytes_s"])
 
 
 def _generated_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
     count = device.multi_processor_count
-    ops = (work.simple, "simple_s"), (work.slow, "slow_s"), (work.heavy, "heavy_s"), (work.drawn, "drawn_s")
-    each = on["element_s"] + sum(number * on[name] for number, name in ops)
+    costs = (
+        (work.simple, "simple_s"), (work.slow, "slow_s"), (work.heavy, "heavy_s"), (work.drawn, "drawn_s"),
+        (work.windows, "window_s"), (work.apart, "apart_s"),
+    )  # fmt: skip
+    each = on["element_s"] + sum(number * on[name] for number, name in costs if number)
     arithmetic = work.elements * work.passes * each / count
     rows = work.elements / work.row
     steps = 0.0
-    if work.kind != "loop":
+    if work.kind in ("rows", "long rows"):
         steps = rows * on["row_s"] / count
     if work.kind == "long rows":
         waves = math.ceil(max(1.0, rows) / (count * on["rows_at_once"]))
-        steps += waves * math.ceil(work.row / ROW_STEP) * work.passes * on["step_s"]
-    late = cold * on["cold_s"] if work.read_bytes else 0.0
+        step_s = on["step_s"] * (on["dependent"] if work.dependent else 1.0)
+        steps += waves * math.ceil(work.row / ROW_STEP) * work.passes * step_s
+    late = (cold * on["cold_s"] if work.read_bytes else 0.0) + (on["index_s"] if work.adds else 0.0)
     memory = memory_s(work, on, device, cold)
     return on["floor_s"] + late + _longest(memory, arithmetic, steps, _indexed_s(work, on, device))
 
@@ -158,15 +182,28 @@ def _longest(*parts: float) -> float:
 
 def _product_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
     shape = work.product or MatrixSizes(1, 1, 1, 1)
-    rate = _rate(work, device) * on["efficiency"] * (1.0 if shape.aligned else on["unaligned"])
+    rate = _rate(work, device) * on["efficiency"]
+    slower = 1.0 if shape.aligned else on["unaligned"]
+    itemsize, count = 2 if work.precision == "half" else 4, device.multi_processor_count
+    memory, floor = memory_s(work, on, device, cold), on["floor_s"] + cold * on["cold_s"]
+    if work.kind == "product":
+        slower *= on["turned"] if work.turned else 1.0
+        return floor + _longest(memory, slower * _tiles_s(shape, itemsize, rate, on, count))
+    turned = on["copies_s"] + on["turned"] * (work.read_bytes + work.written_bytes) / on["bytes_s"]
     if work.grouped:
-        tiles = 2 * shape.m * shape.n * shape.k / on["grouped_flops_s"]
+        one = 2 * shape.m * shape.n * shape.k / on["grouped_flops_s"]
+        parts = [one, one * on["grouped_backward"]] if work.backward else [one]
     else:
-        tiles = _tiles_s(shape, 2 if work.precision == "half" else 4, rate, on, device.multi_processor_count)
-    turned = on["turned"] * (work.read_bytes + work.written_bytes) / on["bytes_s"] if work.turned else 0.0
-    again = 1.0 + on["backward"] if work.backward else 1.0
-    floor = on["floor_s"] + cold * on["cold_s"]
-    return again * (floor + _longest(memory_s(work, on, device, cold), tiles) + turned)
+        # Channels are read in pieces of 16 bytes.
+        piece = PIECE // itemsize
+        padded = replace(shape, k=work.taps * piece * math.ceil(shape.k / work.taps / piece))
+        parts = [slower * _tiles_s(padded, itemsize, rate, on, count)]
+        if work.backward:
+            turns = MatrixSizes(1, shape.m, shape.k, shape.n), MatrixSizes(1, shape.n, shape.k, shape.m)
+            parts = [slower * _tiles_s(each, itemsize, rate, on, count) for each in turns]
+        if work.backward:
+            parts[1] *= on["weights"]
+    return sum(floor + _longest(memory, part) for part in parts) + (turned * len(parts) if work.turned else 0.0)
 
 
 def _rate(work: KernelWork, device: Target) -> float:
@@ -187,8 +224,10 @@ def _tiles_s(shape: MatrixSizes, itemsize: int, rate: float, on: Parameters, cou
             if split > 1 and (tiles * split > 2 * count or shape.k < split * 2 * STEP):
                 break
             steps = math.ceil(shape.k / split / STEP)
-            supplied = (rows + columns) * STEP * itemsize / on["supply_bytes_s"] * count
+            byte_s = itemsize / on["supply_bytes_s"] * count
+            supplied = (rows + columns) * STEP * byte_s
             each = steps * max(2 * rows * columns * STEP / rate, supplied, on["step_s"])
+            each += rows * columns * byte_s * on["stored"]
             best = min(best, math.ceil(tiles * split / count) * each + (on["split_s"] if split > 1 else 0.0))
     return best
 
@@ -197,6 +236,7 @@ def _attention_s(work: KernelWork, on: Parameters, device: Target, cold: float) 
     shape = work.product or MatrixSizes(1, 1, 1, 1)
     rows = QUERIES if shape.m > STEP else STEP
     each = rows * max(STEP, shape.n) * (4 * shape.k / (_rate(work, device) * on["efficiency"]) + on["score_s"])
+    each = max(each, math.ceil(shape.n / STEP) * on["step_s"])
     waves = max(1.0, shape.batch * math.ceil(shape.m / rows) / device.multi_processor_count)
     again = on["backward"] if work.backward else 1.0
     floor = on["floor_s"] + cold * on["cold_s"]
@@ -212,10 +252,14 @@ def seconds(work: KernelWork, on: Parameters, device: Target, cold: float) -> fl
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The fit of one kind of kernel: parameters, interval of measured over predicted, range of sizes."""
+    """The fit of one kind of kernel: parameters, interval of measured over predicted, range of sizes.
+
+    `brief` is the interval of kernels that take less than `BRIEF_S`, whose times are mostly floors.
+    """
 
     parameters: dict[str, float]
     interval: tuple[float, float]
+    brief: tuple[float, float]
     sizes: tuple[float, float]
 
 
@@ -230,6 +274,8 @@ class DeviceFit:
     date: str
     files: tuple[str, ...]
     events_us: float
+    host: dict[str, float]
+    host_interval: tuple[float, float]
     kinds: dict[str, Fit]
 
 
@@ -251,7 +297,7 @@ def predict(work: KernelWork, device: Target, cold: float, torch: str) -> Predic
     on = TARGETS[source.target]
     parameters = fit.parameters if device.key == on.key else scaled(fit.parameters, on, device)
     time_s = seconds(work, parameters, device, cold)
-    low, high = fit.interval
+    low, high = fit.brief if time_s < BRIEF_S else fit.interval
     doubts: list[Doubt] = []
     if not fit.sizes[0] <= work.size <= fit.sizes[1]:
         low, high = low / OUTSIDE, high * OUTSIDE
@@ -289,3 +335,95 @@ def scaled(parameters: Parameters, on: Target, device: Target) -> dict[str, floa
     factors |= dict.fromkeys(rates, count)
     factors |= dict.fromkeys(("element_s", "simple_s", "slow_s", "heavy_s", "drawn_s", "score_s"), 1 / clock)
     return {name: value * factors.get(name, 1.0) for name, value in parameters.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelShare:
+    """The kernels of one class in a call: predictions of a launch, each with the number of launches."""
+
+    limit: Limit
+    prediction: Prediction
+    launches: int
+    library: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallLaunches:
+    """Launches of a call: kernels of generated code or of eager's simple ops, library calls, and convolutions."""
+
+    generated: int
+    library: int
+    convolutions: int
+    training: bool
+
+    @classmethod
+    def of(cls, shares: Sequence[KernelShare], training: bool) -> CallLaunches:
+        """Count the launches of kernels."""
+        counts = {"generated": 0, "library": 0, "convolutions": 0}
+        for share in shares:
+            convolves = share.limit == "convolutions"
+            counts["convolutions" if convolves else "library" if share.library else "generated"] += share.launches
+        return cls(**counts, training=training)
+
+
+@dataclass(frozen=True, slots=True)
+class CallPrediction:
+    """A predicted call of a model, when calls follow each other, with the interval for nine of ten.
+
+    The device takes `device_s` for its kernels and the gaps between them, and the CPU `host_s` to launch them, on the
+    host that was measured; a call takes the longer of both. `limit` is what takes most of it.
+    """
+
+    way: Way
+    time_s: float
+    low_s: float
+    high_s: float
+    device_s: float
+    host_s: float
+    launches: int
+    limit: Limit
+    doubts: tuple[Doubt, ...] = ()
+
+
+def predict_call(way: Way, shares: Sequence[KernelShare], training: bool, device: Target) -> CallPrediction:
+    """Return the predicted time of a call that launches these kernels; `training` calls have a backward."""
+    fit = measured()
+    launches = sum(share.launches for share in shares)
+    gap = fit.host["graph_gap_s" if way == "CUDA graphs" else "gap_s"] * launches
+    host = host_s(way, CallLaunches.of(shares, training), fit.host)
+    busy, low, high = (seconds + gap for seconds in summed([(share.prediction, share.launches) for share in shares]))
+    wider = 1.0 if device.key == fit.target else UNMEASURED
+    host_low, host_high = host * fit.host_interval[0] / wider, host * fit.host_interval[1] * wider
+    totals: dict[Limit, float] = {}
+    for share in shares:
+        totals[share.limit] = totals.get(share.limit, 0.0) + share.prediction.time_s * share.launches
+    limit: Limit = "launches" if host > busy else max(totals, key=lambda name: totals[name])
+    doubts = tuple(dict.fromkeys(doubt for share in shares for doubt in share.prediction.doubts))
+    return CallPrediction(
+        way, max(busy, host), max(low, host_low), max(high, host_high), busy, host, launches, limit, doubts
+    )
+
+
+def host_s(way: Way, launches: CallLaunches, on: Parameters) -> float:
+    """Return the CPU's seconds for a call: of the call itself, and of each launch."""
+    if way == "CUDA graphs":
+        return on["replay_s"] + (on["replay_training_s"] if launches.training else 0.0)
+    prefix = "eager_" if way == "eager" else ""
+    each = launches.generated * on["eager_s" if prefix else "launch_s"]
+    each += launches.library * on[f"{prefix}library_s"] + launches.convolutions * on[f"{prefix}convolution_s"]
+    if way == "eager":
+        return each * (on["eager_training"] if launches.training else 1.0)
+    return on["call_s"] + each + (on["training_s"] if launches.training else 0.0)
+
+
+def summed(predictions: Sequence[tuple[Prediction, int]]) -> tuple[float, float, float]:
+    """Return the sum of predictions, each so many times, and its interval: a part of their errors cancels."""
+    time_s = math.fsum(each.time_s * count for each, count in predictions)
+    sides = []
+    for errors in (
+        [(each.time_s - each.low_s) * count for each, count in predictions],
+        [(each.high_s - each.time_s) * count for each, count in predictions],
+    ):
+        own = math.fsum(error**2 for error in errors)
+        sides.append(math.sqrt((COMMON * math.fsum(errors)) ** 2 + (1 - COMMON**2) * own))
+    return time_s, max(time_s - sides[0], 0.0), time_s + sides[1]

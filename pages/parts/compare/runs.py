@@ -72,6 +72,12 @@ def picked_other(names: dict[str, str], first: str | None) -> str | None:
     return picked
 
 
+def hour_price() -> float:
+    """Return the price of a device-hour that the visitor enters; 0 by default."""
+    help_text = "In any currency; the table then has the cost of a million calls"
+    return st.number_input("Price of a device-hour", 0.0, help=help_text, width=200)
+
+
 def choice(view: RunView, names: dict[str, str], right: RunView | None = None) -> None:
     """Let the visitor pick the right run, swap both runs, change an option, and export the comparison."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
