@@ -260,7 +260,7 @@ def fit_kind(rows: Sequence[Row], shared: Mapping[str, float]) -> dict[str, Any]
 def _unseen_errors(
     rows: Sequence[Row], start: Mapping[str, float], fixed: Mapping[str, float]
 ) -> list[tuple[float, float]]:
-    """Return the errors of rows by fits that did not see their functions, sorted, each with its predicted seconds."""
+    """Return the errors of rows by fits that did not see their functions, each with its predicted seconds."""
     names = {name: index % FOLDS for index, name in enumerate(sorted({row.name for row in rows}))}
     errors: list[tuple[float, float]] = []
     for fold in range(FOLDS):

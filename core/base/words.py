@@ -133,6 +133,11 @@ def percent(x: float | None) -> str:
     return NOT_RECORDED if x is None else f"{number(float(x) * 100)} %"
 
 
+def kernel_share(part: float, is_predicted: bool) -> str:
+    """Write a share of the kernels' time; of predicted times it is the least that their intervals allow."""
+    return f"at least {percent(part)} of predicted kernel time" if is_predicted else f"{percent(part)} of kernel time"
+
+
 def share(part: float, total: float) -> str:
     """Write a measured part of a measured total as a percentage.
 

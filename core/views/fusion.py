@@ -281,7 +281,7 @@ class FusionView:
 
     @cached_property
     def _call_seconds(self) -> dict[str, tuple[float, str]]:
-        """Seconds of an eager and a compiled call, with text, by frame; empty if a call is more than this graph."""
+        """Seconds of an eager and a compiled call, with text, by frame; empty if a call has more graphs."""
         alone = len(self.report.compilations) == len(fusion_schedules(self.compilation)) == 1
         times = call_times(self.report) if alone else {}
         steps = {"eager": EAGER_STEP, "compiled": KERNELS_STEP}

@@ -70,6 +70,10 @@ EXECUTIONS = {
 }
 LEAST_STOLEN = 0.001
 CALLS, HOUR_S = 1_000_000, 3_600
+HOUR_PRICE, HOUR_PRICE_HELP = (
+    "Price of a device-hour",
+    "In any currency, for the cost of a million calls",
+)
 CALLS_NOTE = (
     "A call takes the longer of two times: that of its kernels with the gaps between them, and that of the CPU which "
     "launches them. Both are fitted to measurements of {} and its host; the other devices are scaled by their "
@@ -97,10 +101,7 @@ def speedup(report: Report) -> Iterator[PageBlock]:
 
 
 def predicted_calls(report: Report, hour_price: float = 0.0) -> Iterator[PageBlock]:
-    """Yield a table of predicted calls on each target, for a run for a target; `hour_price` is that of a device.
-
-    With a price, the table has the cost of a million calls.
-    """
+    """Yield a table of predicted calls on each target; with a price, it has the cost of a million calls."""
     target = TARGETS.get(report.setting.target)
     rows = [*_device_calls(report)] if target else []
     mine = next((row for row in rows if row.device is target), None)
@@ -149,7 +150,7 @@ class DeviceCalls:
 
 
 def call_times(report: Report) -> dict[str, tuple[float, str]]:
-    """Return side → seconds of a call with their text: measured, or for a target predicted; empty if not reliable."""
+    """Return side → seconds of a call with their text: measured, or predicted for a target."""
     steady, target = speed(report.timing), TARGETS.get(report.setting.target)
     if steady is not None and not steady.doubt:
         seconds = {"eager": steady.eager_s, "compiled": steady.compiled_s}

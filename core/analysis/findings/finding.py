@@ -19,7 +19,6 @@ from core.analysis.repairs.source import Proposal
 from core.analysis.results import Results, results
 from core.analysis.speed import Speed, paying_speed, speed
 from core.analysis.work import frame_of
-from core.base.words import percent
 from core.report import Report
 
 Weight = Literal["wrong", "cost", "note"]
@@ -177,9 +176,3 @@ def first_sentences(message: str) -> str:
     lines = [line.strip().rstrip(".") for line in message.splitlines() if line.strip()][:2]
     text = " ".join(line if line.endswith((":", ",")) else f"{line}." for line in lines)
     return f"{text[:-1]}." if text else ""
-
-
-def share_words(share: float, rows: Sequence[LedgerRow]) -> str:
-    """Return a share of the kernels' time in words; predicted times have it as the least of their intervals."""
-    predicted = any(row.range_s for row in rows)
-    return f"at least {percent(share)} of predicted kernel time" if predicted else f"{percent(share)} of kernel time"

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from core.analysis.findings.finding import Finding, Rule, RunFacts, share_words
+from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.interval import busy
 from core.analysis.kernels.kernel import kernels_disturbed, node_op, uneven_repeats
 from core.analysis.kernels.ledger import TF32, LedgerRow, ceilings, product_dtype
 from core.analysis.repairs.source import Proposal
 from core.analysis.work import dynamo_graphs, frame_of, newest_compilations, reasons_between, refused_pairs
-from core.base.words import agree, bytes_, count, duration_s, percent
+from core.base.words import agree, bytes_, count, duration_s, kernel_share, percent
 from core.ops.costs import op_class
 from core.report import Compilation, Report, Schedule, SchedulerNode, module_path
 
@@ -120,7 +120,7 @@ def products_at_the_roofline(facts: RunFacts) -> Iterator[Finding]:
         return
     yield Finding(
         rule="products at the roofline",
-        title=f"Library matmuls take {share_words(share, rows)} and run at {reached} of the roofline.",
+        title=f"Library matmuls take {_share_words(share, rows)} and run at {reached} of the roofline.",
         reason="Fusion can't speed them up: their code is the library's.",
         advice=FEWER_BITS if faster else NO_FASTER if float32 else "Nothing to gain in this dtype.",
         page="kernels",
@@ -152,7 +152,7 @@ def tf32(facts: RunFacts) -> Iterator[Finding]:
         return
     yield Finding(
         rule="TF32 off",
-        title=f"TF32 is off, and float32 matmuls take {share_words(share, rows)}.",
+        title=f"TF32 is off, and float32 matmuls take {_share_words(share, rows)}.",
         reason="`torch.get_float32_matmul_precision()` is `highest`, so float32 matmuls do not use the tensor cores.",
         advice="Call `torch.set_float32_matmul_precision('high')` before the first call: inputs are rounded to 10 bits "
         "of mantissa, sums stay float32. `torch.autocast` or a bfloat16 model also halves the bytes.",
@@ -191,7 +191,7 @@ def _fallback_findings(
     yield Finding(
         rule="fallbacks",
         title=f"{count(len(calls), 'kernel launch', 'kernel launches')} {agree(len(calls), singular, plural)}: "
-        f"{share_words(share, facts.rows)}.",
+        f"{_share_words(share, facts.rows)}.",
         reason=reason.format(longest.name),
         advice=LITE if lite else advice,
         proposal=Proposal("torch.compile(model)", compile={"mode": None}) if lite else None,
@@ -344,7 +344,7 @@ def _generated_findings(
     line = f" for `{longest.frames[-1].text}`" if longest.frames and longest.frames[-1].text else ""
     yield Finding(
         rule=rule,
-        title=f"{count(len(matches), 'kernel')} {agree(len(matches), *does)}: {share_words(share, rows)}.",
+        title=f"{count(len(matches), 'kernel')} {agree(len(matches), *does)}: {_share_words(share, rows)}.",
         reason=f"The longest is `{longest.label}`{line}, with {duration_s(longest.total_s)}.",
         advice=advice,
         page="kernels",
@@ -375,9 +375,13 @@ def _total_s(rows: Sequence[LedgerRow]) -> float:
 
 
 def _share(part: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> float:
-    """Return a part's share of the kernels' time; of predicted times, the least that their intervals allow."""
+    """Return a part's share of the kernels' time; of predicted times, the least that intervals allow."""
     low, most = _bound_s(part, 0), _bound_s(rows, 1) - _bound_s(part, 1)
     return low / (low + most or 1.0)
+
+
+def _share_words(share: float, rows: Sequence[LedgerRow]) -> str:
+    return kernel_share(share, any(row.range_s for row in rows))
 
 
 def _bound_s(rows: Sequence[LedgerRow], side: int) -> float:
@@ -399,7 +403,7 @@ def decomposed(facts: RunFacts) -> Iterator[Finding]:
             continue
         rows = [row for row in facts.rows if "bmm" in row.name]
         share = _share(rows, facts.rows)
-        products = f"; its matmuls alone take {share_words(share, rows)}" if share else ""
+        products = f"; its matmuls alone take {_share_words(share, rows)}" if share else ""
         yield Finding(
             rule="attention decomposed",
             title=f"{count(calls, 'call')} of scaled_dot_product_attention became bmm, softmax and bmm{products}.",

@@ -123,7 +123,7 @@ def _spread(reads: Sequence[BufferTraffic], writes: Sequence[BufferTraffic]) -> 
 
 
 def _apart(reads: Sequence[BufferTraffic], writes: Sequence[BufferTraffic], elements: float, row: float) -> bool:
-    """Return True if a row is neither a whole run of memory, nor are neighbours in memory neighbouring rows.
+    """Return True if a row is neither a run of memory, nor are neighbours in memory neighbouring rows.
 
     The channels of images are such rows: their elements' places need divisions, and sectors are read in part.
     """
@@ -246,7 +246,7 @@ def _product(
 
 
 def _is_turned(shape: MatrixSizes, reads: Sequence[BufferTraffic]) -> bool:
-    """Return True if a buffer of the factors is not stored along the contraction, as far as its sizes show."""
+    """Return True if a factor is not stored along the contraction, as far as its buffer's sizes show."""
     factors = [read.shape for read in reads if len(read.shape) > 1]
     left = any(sizes[-1] == shape.m != shape.k and math.prod(sizes[:-1]) == shape.k for sizes in factors)
     right = any(sizes[-1] == shape.n != shape.k and math.prod(sizes[:-1]) == shape.k for sizes in factors)
@@ -277,6 +277,7 @@ def _convolution(
         turned=image.stride[1:2] != (1,) and (taps > 1 or not whole),
         grouped=grouped and weight.shape[1] == 1,
         taps=taps,
+        weights_only=backward and flops < 3 * shape.m * shape.n * shape.k,
     )
 
 

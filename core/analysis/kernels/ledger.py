@@ -337,7 +337,7 @@ def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters |
 
 
 def _cold_parts(report: Report, compilation: Compilation) -> Mapping[str, float]:
-    """Return the part of each kernel's traffic that is not in the target's cache; nothing without a target."""
+    """Return the part of each kernel's traffic that is not in the target's cache; empty without target."""
     device = TARGETS.get(report.setting.target)
     return cold_parts(compilation.schedules, device) if device else {}
 

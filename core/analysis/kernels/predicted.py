@@ -68,7 +68,7 @@ class KernelWork:
     if it is read by an index. `lookups` are accesses by an index to `table_bytes`, `adds` are atomic, to
     `addresses`, and `wide` if neighbours add to neighbours. `turned` is a product whose factors are not
     stored along the contraction, or a convolution of channels that come first; `taps` are the places of a convolution's
-    weight, `grouped` one of separate channels.
+    weight, `weights_only` a backward without the gradient of its image, `grouped` one of separate channels.
     """
 
     kind: Kind
@@ -96,6 +96,7 @@ class KernelWork:
     turned: bool = False
     grouped: bool = False
     taps: int = 1
+    weights_only: bool = False
 
     @property
     def key(self) -> str:
@@ -203,6 +204,7 @@ def _product_s(work: KernelWork, on: Parameters, device: Target, cold: float) ->
             parts = [slower * _tiles_s(each, itemsize, rate, on, count) for each in turns]
         if work.backward:
             parts[1] *= on["weights"]
+            parts = parts[1:] if work.weights_only else parts
     return sum(floor + _longest(memory, part) for part in parts) + (turned * len(parts) if work.turned else 0.0)
 
 
@@ -349,7 +351,7 @@ class KernelShare:
 
 @dataclass(frozen=True, slots=True)
 class CallLaunches:
-    """Launches of a call: kernels of generated code or of eager's simple ops, library calls, and convolutions."""
+    """Launches of a call: generated kernels or eager's simple ops, library calls, and convolutions."""
 
     generated: int
     library: int

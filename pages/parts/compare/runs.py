@@ -12,6 +12,7 @@ import streamlit as st
 from core import Comparable, CompileJob, Environment
 from core.views import ranks as rank_views
 from core.views import runs as lists
+from core.views import speedup
 from core.views.compare import CompareView
 from core.views.job_form import JobForm
 from core.views.pairs import KernelPairsView
@@ -74,8 +75,7 @@ def picked_other(names: dict[str, str], first: str | None) -> str | None:
 
 def hour_price() -> float:
     """Return the price of a device-hour that the visitor enters; 0 by default."""
-    help_text = "In any currency; the table then has the cost of a million calls"
-    return st.number_input("Price of a device-hour", 0.0, help=help_text, width=200)
+    return st.number_input(speedup.HOUR_PRICE, 0.0, help=speedup.HOUR_PRICE_HELP, width=200)
 
 
 def choice(view: RunView, names: dict[str, str], right: RunView | None = None) -> None:

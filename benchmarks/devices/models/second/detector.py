@@ -1,4 +1,4 @@
-"""A detector: stages of bottlenecks, a pyramid of features with upsampling, heads; bfloat16, channels last."""
+"""A detector: bottlenecks, a pyramid of features with upsampling, heads; bfloat16, channels last."""
 
 import torch
 import torch.nn.functional as F

@@ -7,7 +7,7 @@ from torch import nn
 WIDTH, HEADS, LENGTH, SOURCE = 960, 12, 384, 640
 
 
-class Mixed(nn.Module):
+class Mixer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.query, self.out = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
@@ -23,7 +23,7 @@ class Layer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(3))
-        self.own, self.across = Mixed(), Mixed()
+        self.own, self.across = Mixer(), Mixer()
         self.up, self.down = nn.Linear(WIDTH, 3_840), nn.Linear(3_840, WIDTH)
 
     def forward(self, x: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
