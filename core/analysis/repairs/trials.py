@@ -72,7 +72,8 @@ class Trial:
     def outcome(self) -> TrialOutcome:
         """Outcome; `repaired` only if nothing is left, and results and prints are equal but for strides.
 
-        Differences that the original compiled code has, too, don't count.
+        Differences that the original compiled code has, too, don't count. A cause that another one replaces is none
+        less.
         """
         if self._differs and not self.differs_as_before:
             return "differs"
@@ -80,7 +81,7 @@ class Trial:
             return "worse"
         if self.result is None or self.result.outcome == "not comparable":
             return "untold"
-        if not self.done:
+        if not self.done or not self._fewer:
             return "nothing"
         return "partly" if self.left or self.printed else "repaired"
 
@@ -103,6 +104,10 @@ class Trial:
             return True
         more_breaks = breaks[1] > breaks[0] and eager[1] >= eager[0]
         return more_breaks or eager[1] > eager[0] or (recompiles[1] > recompiles[0] and breaks[1] >= breaks[0])
+
+    @property
+    def _fewer(self) -> bool:
+        return any(measure(self.before) > measure(self.after) for measure in MEASURES)
 
     @property
     def words(self) -> str:

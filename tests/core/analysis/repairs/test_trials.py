@@ -139,3 +139,16 @@ def test_a_frame_that_ran_eagerly_because_of_its_break_is_not_counted_beside_it(
     before = TrialSide(replace(BROKEN, compilations=(*BROKEN.compilations, *failed)), ZOO, PATH)
     found = trial(before, after("keep_tensor:31", breaks=other_lines(31)), ("keep_tensor:31",))
     assert found.words.startswith("1 graph break fewer, equal results.")
+
+
+def test_a_cause_that_another_replaces_is_no_success() -> None:
+    text = sample("recompile_zoo").path.read_text(encoding="utf-8")
+    before = TrialSide(STORM, text, source_path(STORM))
+    others = tuple(
+        replace(item, reason="self.step == 3") if "size mismatch" in item.reason else item for item in STORM.recompiles
+    )
+    result = trial(before, TrialSide(replace(STORM, recompiles=others), text, before.path), (), dynamic=True)
+    assert (result.outcome, result.words) == (
+        "nothing",
+        "No fewer graph breaks or recompiles. The results are equal",
+    )
