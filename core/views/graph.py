@@ -14,6 +14,7 @@ from core.analysis.comparison.graphs import BOTH, UnionNode, graph_union
 from core.base import words as fmt
 from core.graph.assemble import SMALL
 from core.graph.fx import DIFFERENCE, source_path, union_model
+from core.graph.layout.ladder import draw_png
 from core.graph.levels import (
     METRICS,
     MOST_NEAR,
@@ -160,6 +161,10 @@ class GraphView:
     def as_dot(self) -> str:
         """Return the graph in Graphviz's DOT language."""
         return as_dot(self.model)
+
+    def as_png(self) -> bytes:
+        """Return the graph as a picture; raises LayoutError."""
+        return draw_png(self.as_dot())
 
     def as_json(self) -> bytes:
         return as_json(self.model)

@@ -117,6 +117,7 @@ class AgentAnswer:
     """An answer: facts, and a list under a name, as much of it from number `first` on as fits.
 
     With `is_text`, the list has lines of text. `again` is the argument with which the next ones are requested.
+    `picture` is a PNG.
     """
 
     facts: Mapping[str, Any]
@@ -125,6 +126,7 @@ class AgentAnswer:
     first: int = 0
     again: str = "first"
     is_text: bool = False
+    picture: bytes = b""
 
     def fitted(self, most_chars: int) -> tuple[str, dict[str, Any] | None]:
         """Return the text, and the same as data, of at most `most_chars` characters; no data for lines."""

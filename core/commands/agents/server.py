@@ -12,6 +12,7 @@ import os
 import signal
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
@@ -33,7 +34,7 @@ from core.commands.agents.session import (
     resource,
     session_of_visitor,
 )
-from core.commands.agents.tool import Toolbox, failure, print_answer
+from core.commands.agents.tool import Toolbox, ToolResult, failure, print_answer
 from core.commands.agents.tools import TOOLS
 from core.commands.main import own_version
 from core.commands.output import CANCELLED, OK, add_engine_option
@@ -186,7 +187,7 @@ class Agents:
         call = ToolCall(self._session_of(context), report, stop)
         going = [*self._calls.values()]
         if going.count(call.session.by) >= MOST_CALLS or len(going) >= MOST_CALLS_OF_ALL:
-            return _result(*failure(TOO_MANY))
+            return _result(failure(TOO_MANY))
         self._calls[stop] = call.session.by
         work = partial(self._answer, call, params.name, params.arguments or {})
         try:
@@ -198,7 +199,7 @@ class Agents:
     def _answer(self, call: ToolCall, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         """Return the result of a call; an error is a result, too."""
         try:
-            return _result(*self._toolbox.result(call, name, arguments))
+            return _result(self._toolbox.result(call, name, arguments))
         finally:
             self._calls.pop(call.stop, None)
 
@@ -278,11 +279,14 @@ class AgentRoute:
         await self._manager.handle_request(scope, receive, send)
 
 
-def _result(text: str, data: dict[str, Any] | None, is_error: bool) -> types.CallToolResult:
+def _result(result: ToolResult) -> types.CallToolResult:
     import mcp_types as types
 
-    content = [types.TextContent(type="text", text=text)]
-    return types.CallToolResult(content=content, structured_content=data, is_error=is_error)
+    content: list[Any] = [types.TextContent(type="text", text=result.text)]
+    if result.picture:
+        data = b64encode(result.picture).decode()
+        content.append(types.ImageContent(type="image", data=data, mime_type="image/png"))
+    return types.CallToolResult(content=content, structured_content=result.data, is_error=result.is_error)
 
 
 def _refusal(message: str) -> Exception:

@@ -20,16 +20,25 @@ from core.commands.output import CANCELLED, FAILED, OK, write_file
 from core.views.agents import CRASHED, FEW_CHARS, LEAST_CHARS, MOST_CHARS, not_json_words, unknown_words
 from core.views.printed import AgentAnswer, visible
 
-ToolResult = tuple[str, dict[str, Any] | None, bool]  # Text and data of a call, and True for an error.
 Chars = Annotated[int, Meta(description="most characters of the answer", ge=LEAST_CHARS, le=MOST_CHARS)]
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """The result of a call: text, the same as data, and a picture as PNG; an error's text is JSON."""
+
+    text: str
+    data: dict[str, Any] | None = None
+    is_error: bool = False
+    picture: bytes = b""
 
 
 @dataclass(frozen=True)
 class AgentTool:
     """A tool: its name and function, and what a client should know before it calls it.
 
-    A tool `runs` a user's code, or `writes` to the store; any other tool only reads. A server offers no tool that
-    `is_local` to its visitors.
+    `output` is the JSON schema of the data of its results, if each result has data. A tool `runs` a user's code, or
+    `writes` to the store; any other tool only reads. A server offers no tool that `is_local` to its visitors.
     """
 
     name: str
@@ -37,6 +46,7 @@ class AgentTool:
     runs: bool = False
     writes: bool = False
     is_local: bool = False
+    output: Mapping[str, Any] | None = None
 
     @property
     def listed(self) -> dict[str, Any]:
@@ -53,6 +63,7 @@ class AgentTool:
             # Without what only repeats names.
             "inputSchema": {name: value for name, value in schema.items() if name not in ("title", "description")},
             "annotations": hints,
+            **({"outputSchema": self.output} if self.output else {}),
         }
 
     @cached_property
@@ -67,11 +78,12 @@ class AgentTool:
         fields.append(("most_chars", Chars, FEW_CHARS))
         return msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True, forbid_unknown_fields=True)
 
-    def answer(self, call: ToolCall, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
-        """Return the text and the data of an answer; raises CompileboardError."""
+    def answer(self, call: ToolCall, arguments: Mapping[str, Any]) -> ToolResult:
+        """Return the answer to a call; raises CompileboardError."""
         given = msgspec.structs.asdict(converted(arguments, self.arguments))
         most_chars = given.pop("most_chars")
-        return self.function(call, **given).fitted(most_chars)
+        answer = self.function(call, **given)
+        return ToolResult(*answer.fitted(most_chars), picture=answer.picture)
 
 
 @dataclass(frozen=True)
@@ -82,19 +94,19 @@ class Toolbox:
     transcript: Path | None = None
 
     def result(self, call: ToolCall, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Return text and data of a call, and True for an error, whose message is a JSON string."""
-        text, data, is_error = self._result(call, name, arguments)
+        """Return the result of a call; an error is a result, too."""
+        result = self._result(call, name, arguments)
         if self.transcript is not None:
-            line = msgspec.json.encode({"tool": name, "arguments": arguments, "characters": len(text)})
+            line = msgspec.json.encode({"tool": name, "arguments": arguments, "characters": len(result.text)})
             write_file(str(self.transcript), line + b"\n", "ab")
-        return text, data, is_error
+        return result
 
     def _result(self, call: ToolCall, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         tool = self.tools.get(name)
         try:
             if tool is None:
                 return failure(unknown_words("tool", name, tuple(self.tools)))
-            return (*tool.answer(call, arguments), False)
+            return tool.answer(call, arguments)
         except CompileboardError as error:
             return failure(str(error))
         except Exception:
@@ -104,7 +116,7 @@ class Toolbox:
 
 def failure(message: str) -> ToolResult:
     """Return an error as a result, its message as a JSON string."""
-    return msgspec.json.encode({"error": visible(message)}).decode(), None, True
+    return ToolResult(msgspec.json.encode({"error": visible(message)}).decode(), is_error=True)
 
 
 def print_answer(session: AgentSession, toolbox: Toolbox, name: str, text: str) -> int:
@@ -116,6 +128,6 @@ def print_answer(session: AgentSession, toolbox: Toolbox, name: str, text: str) 
     call = ToolCall(session)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: call.stop.set())
-    answer, _, is_error = toolbox.result(call, name, arguments)
-    print(answer)
-    return CANCELLED if call.stop.is_set() else FAILED if is_error else OK
+    result = toolbox.result(call, name, arguments)
+    print(result.text)
+    return CANCELLED if call.stop.is_set() else FAILED if result.is_error else OK

@@ -46,6 +46,7 @@ MOST_LISTED = 500  #: limit: runs in a list for an agent
 MOST_SEARCH_S = 3_600.0  #: limit: seconds of a search for settings by an agent
 Text = Annotated[str, Meta(max_length=4_000)]
 Code = Annotated[str, Meta(description="text of a file instead", max_length=MAX_CODE_BYTES)]
+Sample = Annotated[Text, Meta(description="name of a sample instead")]
 File = Annotated[Text, Meta(description="path, or path:name of the callable, by default `model`")]
 NAMES = {"propertyNames": {"enum": [option.name for option in OPTIONS if option.flag]}}
 WORDS = "options of `core run` by name, flags as true or false"
@@ -62,7 +63,7 @@ def compile_model(
     call: ToolCall,
     file: File = "",
     code: Code = "",
-    sample: Annotated[Text, Meta(description="name of a sample instead")] = "",
+    sample: Sample = "",
     script: Annotated[bool, Meta(description="run the file as a script; by default, its code decides")] = False,
     arguments: Annotated[tuple[Text, ...], Meta(description="command line of the script")] = (),
     options: Options = NO_OPTIONS,
@@ -123,16 +124,20 @@ def graph(
     hops: Annotated[int, Meta(ge=0, le=MOST_HOPS)] = 2,
     compilation: CompileId = "",
     graph: Text = "",
+    form: Literal["dot", "png"] = "dot",
     first: First = 0,
 ) -> AgentAnswer:
-    """Return in DOT the part of a graph around a node, a line or a kernel; otherwise list the graphs."""
+    """Return the part of a graph around a node, a line or a kernel; otherwise list the graphs."""
     opened, side, chosen = _opened(call, run, compilation)
     part = GraphPart(opened, side, chosen, graph, kernel)
     facts = {"run": run, "compilation": chosen.id}
     if not (node or line or kernel):
         return _lines(facts, part.graphs, first)
     view, title = part.around(node, line, hops)
-    return _lines({**facts, "graph": part.graph.id, "around": title}, view.as_dot().splitlines(), first)
+    facts |= {"graph": part.graph.id, "around": title}
+    if form == "png":
+        return AgentAnswer(facts, picture=view.as_png())
+    return _lines(facts, view.as_dot().splitlines(), first)
 
 
 def why(call: ToolCall, run: RunId, question: Text, first: First = 0) -> AgentAnswer:
@@ -189,11 +194,21 @@ def tune(
 
 def check(
     call: ToolCall,
-    run: RunId,
     budget: Annotated[str, Meta(description="TOML of compileboard.toml", max_length=50_000)],
+    run: Annotated[str, Meta(description="id of a stored run, or name a model", max_length=200)] = "",
+    file: File = "",
+    code: Code = "",
+    sample: Sample = "",
+    options: Options = NO_OPTIONS,
     baseline: Annotated[str, Meta(description="run for [more-than-baseline]", max_length=200)] = "",
 ) -> AgentAnswer:
-    """Check a run against the limits of a budget, such as no graph breaks."""
+    """Check a run or a model against the limits of a budget, such as no graph breaks."""
+    if not run:
+        read_budget(budget, "")
+        answers = call.executed(call.session.job(CompileJob(call.session.model(file, code, sample, False)), options))
+        if answers.report is None or answers.status.state == "cancelled":
+            return answers.verdict
+        run = answers.run.id
     sides = [side_of_run(call.session.run(run_id)) for run_id in (run, baseline) if run_id]
     name = budget_name(run)
     view = budget_view(name, read_budget(budget, name), sides[:1], sides[1:])
@@ -235,20 +250,28 @@ def _lines(facts: Mapping[str, Any], lines: Iterable[str], first: int = 0) -> Ag
     return AgentAnswer(facts, "lines", [*lines], first, is_text=True)
 
 
+def _output(texts: str, name: str, items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of texts, of which the first is always there, and of a list."""
+    fields = dict.fromkeys(texts.split(), TEXT) | {name: {"type": "array", "items": items}}
+    return {"type": "object", "properties": fields, "required": [texts.split()[0] if texts else name]}
+
+
+TEXT, ITEM = {"type": "string"}, {"type": "object"}
+VERDICT = _output("run state verdict facts error message", "findings", ITEM)
 TOOLS = (
-    AgentTool("compile", compile_model, runs=True),
-    AgentTool("open_log", open_log, writes=True, is_local=True),
-    AgentTool("runs", list_runs),
-    AgentTool("verdict", verdict),
-    AgentTool("findings", findings),
+    AgentTool("compile", compile_model, runs=True, output=VERDICT),
+    AgentTool("open_log", open_log, writes=True, is_local=True, output=VERDICT),
+    AgentTool("runs", list_runs, output=_output("", "runs", ITEM)),
+    AgentTool("verdict", verdict, output=VERDICT),
+    AgentTool("findings", findings, output=_output("run", "findings", ITEM)),
     AgentTool("page", page),
     AgentTool("graph", graph),
     AgentTool("why", why),
-    AgentTool("fixes", fixes),
-    AgentTool("try_fix", try_fix, runs=True),
+    AgentTool("fixes", fixes, output=_output("run", "fixes", ITEM)),
+    AgentTool("try_fix", try_fix, runs=True, output=_output("run outcome result diff compared", "left", TEXT)),
     AgentTool("compare", compare),
     AgentTool("tune", tune, runs=True, is_local=True),
-    AgentTool("check", check),
-    AgentTool("bisect", bisect, runs=True),
+    AgentTool("check", check, runs=True, output=_output("run", "judgements", ITEM)),
+    AgentTool("bisect", bisect, runs=True, output=VERDICT),
     AgentTool("issue", issue),
 )

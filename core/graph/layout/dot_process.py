@@ -1,4 +1,4 @@
-"""Child process that runs dot: reads DOT on standard input, writes Graphviz's JSON to standard output.
+"""Child process that runs dot: reads DOT on standard input, and writes a format to standard output.
 
 In both directions, a message is its length in bytes on a line, then the bytes. An empty message means that
 the process is ready. The process is started by path, so that it imports nothing but pygraphviz, and ends when
@@ -12,12 +12,12 @@ import pygraphviz  # type: ignore[import-untyped, unused-ignore]
 
 
 def main() -> None:
-    """Lay out graphs one after another."""
+    """Lay out graphs one after another, in the format that is the argument."""
     say(b"")
     while header := sys.stdin.buffer.readline():
         text = sys.stdin.buffer.read(int(header)).decode()
         graph = pygraphviz.AGraph(string=text)
-        say(graph.draw(format="json0", prog="dot"))
+        say(graph.draw(format=sys.argv[1], prog="dot"))
 
 
 def say(answer: bytes) -> None:

@@ -33,6 +33,8 @@ POINTS_PER_INCH = 72
 LIMITS = "nslimit=1 nslimit1=1 mclimit=0.3"
 CHILD = Path(__file__).with_name("dot_process.py")
 START_S = 10.0
+PICTURE_S = 5.0  #: limit: seconds to draw a picture for an agent
+PICTURE = 'size="18,18" dpi=72'  # At most 1,296 pixels wide and high.
 CHUNK_BYTES = 1 << 20
 
 Process = subprocess.Popen[bytes]
@@ -194,14 +196,14 @@ class DotError(Exception):
 class DotServer:
     """A dot process shared by all threads; lays out one graph at a time."""
 
-    def __init__(self, executable: str) -> None:
-        self._command = [executable, "-P", str(CHILD)]
+    def __init__(self, executable: str, form: str) -> None:
+        self._command = [executable, "-P", str(CHILD), form]
         self._lock = Lock()
         self._process: Process | None = None
         self._ready = False
 
     def ask(self, text: str, budget_s: float) -> bytes:
-        """Return Graphviz's JSON for a graph.
+        """Return a graph in the form of the process.
 
         Raises DotError. The process's start does not count toward the budget.
         """
@@ -237,10 +239,19 @@ class DotServer:
         finalize(self, end, self._process)
 
 
-@lru_cache(maxsize=1)
-def dot_server(executable: str) -> DotServer:
-    """Return the dot server of a Python executable, shared by all callers."""
-    return DotServer(executable)
+@lru_cache(maxsize=2)
+def dot_server(executable: str, form: str = "json0") -> DotServer:
+    """Return the dot server of a Python executable for a form, shared by all callers."""
+    return DotServer(executable, form)
+
+
+def draw_png(dot: str, budget_s: float = PICTURE_S) -> bytes:
+    """Return a graph in DOT as a PNG within the budget; raises LayoutError."""
+    text = dot.replace("digraph {", f"digraph {{\ngraph [{PICTURE}]", 1)
+    try:
+        return dot_server(sys.executable, "png").ask(text, budget_s)
+    except DotError as error:
+        raise LayoutError(f"{error}; ask for a smaller part of the graph, or for DOT") from None
 
 
 def end(process: Process) -> None:

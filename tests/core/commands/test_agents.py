@@ -425,7 +425,7 @@ def test_a_shell_calls_a_tool_and_reads_what_an_agent_reads(
         "findings": {"run": run, "most_chars": 3_000},
     }
     for name, arguments in calls.items():
-        text, _ = NAMED[name].answer(ToolCall(session), arguments)
+        text = NAMED[name].answer(ToolCall(session), arguments).text
         assert printed("mcp", "--transcript", str(transcript), "--call", name, json.dumps(arguments)) == f"{text}\n"
         line = json.loads(transcript.read_text().splitlines()[-1])
         assert line == {"tool": name, "arguments": arguments, "characters": len(text)}

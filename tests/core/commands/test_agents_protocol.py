@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -107,9 +108,12 @@ def calls(home: Path) -> list[tuple[str, dict[str, Any], bool]]:
 def test_every_tool_can_be_called(home: Path) -> None:
     async def called() -> None:
         async with client(home) as connected:
+            schemas = {tool.name: tool.output_schema for tool in (await connected.list_tools()).tools}
             for name, arguments, is_error in calls(home):
+                # The client checks data against the schema of the tool.
                 result = await connected.call_tool(name, arguments)
                 assert bool(result.is_error) is is_error, (name, arguments, result)
+                assert is_error or schemas.get(name) is None or result.structured_content is not None
                 (content,) = result.content
                 if is_error:
                     assert [*json.loads(content.text)] == ["error"]
@@ -118,6 +122,21 @@ def test_every_tool_can_be_called(home: Path) -> None:
 
     run_async(called)
     assert {name for name, _, _ in calls(home)} >= {tool.name for tool in TOOLS}
+
+
+def test_a_graph_is_a_picture_of_bounded_size(home: Path) -> None:
+    arguments = {"run": run_id(home, "measured"), "line": 30, "hops": 20, "form": "png"}
+
+    async def drawn() -> Any:
+        async with client(home) as connected:
+            return await connected.call_tool("graph", arguments)
+
+    text, image = run_async(drawn).content
+    picture = b64decode(image.data)
+    width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
+    assert (picture[:8], image.mime_type) == (b"\x89PNG\r\n\x1a\n", "image/png")
+    assert 100 < max(width, height) <= 1_296
+    assert json.loads(text.text)["graph"]
 
 
 def test_prompts_and_resources_can_be_read(home: Path) -> None:

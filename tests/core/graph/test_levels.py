@@ -80,7 +80,7 @@ def test_threads_share_one_dot() -> None:
 def test_dots_process_ends_with_its_server() -> None:
     import sys
 
-    server = DotServer(sys.executable)
+    server = DotServer(sys.executable, "json0")
     server.ask("digraph { n0 }", 10.0)
     process = server._process
     assert process is not None
