@@ -273,6 +273,7 @@ class SweepRow:
     `made` has a digest of the kernels and a digest of the lines that call them. `generated` counts kernels
     without library calls. `skips` counts graphs that did not become CUDA graphs, and `skipped` is torch's reason.
     `frames` are the compilations that took longest. `filled` are the caches that an earlier process filled.
+    `saved` are the bytes of activations saved for the backward, and the number of recomputed ops.
     `numerics_words` is the result of the comparison with float64. `killed` is True if the worker was ended from
     outside. `took_s` is the run's total time, or the elapsed time of a live run. `node` is the machine of a
     cluster that executed the run.
@@ -324,6 +325,7 @@ class SweepRow:
     notes: tuple[str, ...] = ()
     frames: tuple[FrameStart, ...] = ()
     filled: FilledCaches | None = None
+    saved: tuple[int, int] | None = None
     killed: bool = False
     took_s: float | None = None
     node: str = ""

@@ -25,7 +25,7 @@ from core.analysis.comparison.matching import RunSide
 from core.analysis.durations import class_seconds, compile_time_s
 from core.analysis.dynamo.costs import frame_starts
 from core.analysis.kernels.kernel import kernel_names
-from core.analysis.memory import memory_of
+from core.analysis.memory import memory_of, saved_bytes
 from core.analysis.numerics import numerics, numerics_sentence
 from core.analysis.results import results_words
 from core.analysis.speed import Speed, alternative_speed, summary
@@ -45,7 +45,7 @@ from core.sweep.store import ROWS, Claim, SweepCall, SweepRow, SweepStore, was_k
 PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile")
 SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "stopped"]
 # Increase this number when a row's content changes, so that rows of older versions are not shown.
-VERSION = 6
+VERSION = 7
 MAX_ROW_BYTES = 4_000_000  #: a cached row of a sweep's table
 MOST_ROWS = 4_000  #: cached rows of all sweeps
 
@@ -391,6 +391,7 @@ def _with_compilations(row: SweepRow, report: Report) -> SweepRow:
         compile_s=compile_time_s(report) if report.phases else None,
         frames=frame_starts(report)[:MOST_FRAMES],
         filled=report.filled_caches,
+        saved=_saved(compilations),
         directions_s=directions_s(compilations),
         made=code_digests(compilations),
         generated=generated(compilations),
@@ -442,6 +443,17 @@ def directions_s(compilations: Sequence[Compilation]) -> dict[str, float]:
             so_far_s = seconds.get(wrapper.direction, 0.0)
             seconds[wrapper.direction] = so_far_s + statistics.median(wrapper.samples_s)
     return seconds
+
+
+def _saved(compilations: Sequence[Compilation]) -> tuple[int, int] | None:
+    """Return the bytes of activations that the newest partitions save, and the ops that they recompute."""
+    newest = {frame_of(compilation): compilation for compilation in compilations if compilation.partitions}
+    partitions = [partition for compilation in newest.values() for partition in compilation.partitions]
+    if not partitions:
+        return None
+    values = [value for partition in partitions for value in partition.kept or partition.saved]
+    recomputed = sum(list(partition.decisions.values()).count("recomputed") for partition in partitions)
+    return saved_bytes(values, "activation"), recomputed
 
 
 def code_digests(compilations: Sequence[Compilation]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.base.words import number
 from core.sweep.model import Sweep
 from core.sweep.presets.changes import Goal
-from core.sweep.presets.conditions import CALLS, DTYPE, MEMORY, NUMERICS, START, THREADS, TRAINING
+from core.sweep.presets.conditions import CALLS, DTYPE, NUMERICS, START, THREADS, TRAINING
 from core.sweep.presets.failures import LADDER, MITIGATIONS_PRESET
 from core.sweep.presets.faster import FASTER, GOALS, SEARCH_S, SMALLER, SOONER, search_plan
 from core.sweep.presets.modes import BACKENDS, MODES_PRESET, STANCES_PRESET
@@ -23,13 +23,14 @@ from core.sweep.presets.preset import (
     reason,
 )
 from core.sweep.presets.rewrites import REWRITES
-from core.sweep.presets.sizes import BATCH_SIZE, SHAPES
+from core.sweep.presets.sizes import BATCH_SIZE, BUDGET, MEMORY, SHAPES
 
 PRESETS = {
     preset.name: preset
     for preset in (
         *(BACKENDS, MODES_PRESET, SHAPES, BATCH_SIZE, CALLS, START, STANCES_PRESET),
-        *(FASTER, SOONER, SMALLER, REWRITES, MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
+        *(FASTER, SOONER, SMALLER, REWRITES, MEMORY, BUDGET, DTYPE, TRAINING, THREADS, NUMERICS),
+        *(MITIGATIONS_PRESET, LADDER),
     )
 }
 OF_FIELD = {field: preset for preset in PRESETS.values() for field in preset.fields}

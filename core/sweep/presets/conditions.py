@@ -1,8 +1,7 @@
 """Presets of one condition: dtype, inference or training, threads, calls, caches.
 
-`MEMORY` compares the peaks of an eager and a compiled call, in inference and training. `NUMERICS` compares
-eager and compiled results with float64, in each floating dtype below float64. `START` runs the first calls of a process
-with empty caches, with caches that another process filled, and with that process's bundle.
+`NUMERICS` compares eager and compiled results with float64, in each floating dtype below float64. `START` runs the
+first calls of a process with empty caches, with caches that another process filled, and with that process's bundle.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ from core.analysis.durations import CLASS_WORDS
 from core.analysis.dynamo.costs import FrameStart
 from core.analysis.speed import calls_to_pay
 from core.base.machine import Environment
-from core.base.words import bytes_, calls_after, count, duration_s, percent, ratio
+from core.base.words import bytes_, calls_after, count, duration_s, ratio
 from core.job import CompileJob
 from core.sweep.model import DYNAMO, VARIANT, Axis, AxisValue
 from core.sweep.presets.preset import (
     Answer,
     BreakEven,
-    MemoryFact,
     Plan,
     Preset,
     Question,
@@ -145,46 +143,6 @@ THREADS = Preset(
     threads,
     threads_answer,
     fields=("threads",),
-)
-
-
-def memory_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a plan with two cells: the forward alone, and the forward with its backward."""
-    watched = replace(base, memory=True, measure=False, target="", rival=None)
-    return Plan(watched, (Axis("training", (False, True), ("inference", "training")),))
-
-
-def memory_answer(question: Question) -> Answer:
-    """Return the eager and the compiled peak memory of each cell, and their difference."""
-    facts = tuple(peaks for row in ended(question.rows) if (peaks := memory_fact(row)))
-    return Answer(
-        sentence=f"At its peak, {'; '.join(map(peak_words, facts))}." if facts else "",
-        facts=facts,
-    )
-
-
-def memory_fact(row: SweepRow) -> MemoryFact | None:
-    """Return the peaks of a row; None if not recorded."""
-    if row.eager_peak_bytes is None or row.compiled_peak_bytes is None:
-        return None
-    return MemoryFact(label(row), row.eager_peak_bytes, row.compiled_peak_bytes)
-
-
-def peak_words(peaks: MemoryFact) -> str:
-    """Return a text such as `inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
-    both = f"{peaks.label} needs {bytes_(peaks.compiled_bytes)} compiled and {bytes_(peaks.eager_bytes)} eagerly"
-    if not peaks.eager_bytes or peaks.eager_bytes == peaks.compiled_bytes:
-        return both
-    change = 1 - peaks.compiled_bytes / peaks.eager_bytes
-    return f"{both}, {percent(abs(change))} {'less' if change > 0 else 'more'}"
-
-
-MEMORY = Preset(
-    "memory",
-    "Memory",
-    "What is the peak memory of an eager and a compiled call?",
-    memory_plan,
-    memory_answer,
 )
 
 

@@ -1,16 +1,24 @@
-"""Presets of sizes: the size from which compiled is faster, and static, automatic or dynamic shapes."""
+"""Presets of sizes: from which size compiled is faster, dynamic shapes, and bytes of memory.
 
-from collections.abc import Sequence
-from dataclasses import replace
+`BUDGET` gives AOTAutograd's partitioner less and less of the activations that it would save by default: it recomputes
+the others in the backward (`torch._functorch.config.activation_memory_budget`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from core.base.machine import Environment
-from core.base.words import agree, count, duration_s, exact, number, share
+from core.base.words import agree, bytes_, count, duration_s, exact, number, percent, share
 from core.job import BATCH, CompileJob
-from core.sweep.model import Axis, AxisValue
+from core.sweep.model import REPAIR, VARIANT, Axis, AxisValue
 from core.sweep.presets.preset import (
     Answer,
     CallParts,
     Crossover,
+    MemoryFact,
     Plan,
     Preset,
     Question,
@@ -223,4 +231,161 @@ BATCH_SIZE = Preset(
     batch_answer,
     "lines",
     ("batch", "inputs"),
+)
+
+
+def memory_plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return a plan with two cells: the forward alone, and the forward with its backward."""
+    watched = replace(base, memory=True, measure=False, target="", rival=None)
+    return Plan(watched, (Axis("training", (False, True), ("inference", "training")),))
+
+
+def memory_answer(question: Question) -> Answer:
+    """Return the eager and the compiled peak memory of each cell, and their difference."""
+    facts = tuple(peaks for row in ended(question.rows) if (peaks := memory_fact(row)))
+    return Answer(
+        sentence=f"At its peak, {'; '.join(map(peak_words, facts))}." if facts else "",
+        facts=facts,
+    )
+
+
+def memory_fact(row: SweepRow) -> MemoryFact | None:
+    """Return the peaks of a row; None if not recorded."""
+    if row.eager_peak_bytes is None or row.compiled_peak_bytes is None:
+        return None
+    return MemoryFact(label(row), row.eager_peak_bytes, row.compiled_peak_bytes)
+
+
+def peak_words(peaks: MemoryFact) -> str:
+    """Return a text such as `inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
+    both = f"{peaks.label} needs {bytes_(peaks.compiled_bytes)} compiled and {bytes_(peaks.eager_bytes)} eagerly"
+    if not peaks.eager_bytes or peaks.eager_bytes == peaks.compiled_bytes:
+        return both
+    change = 1 - peaks.compiled_bytes / peaks.eager_bytes
+    return f"{both}, {percent(abs(change))} {'less' if change > 0 else 'more'}"
+
+
+MEMORY = Preset(
+    "memory",
+    "Memory",
+    "What is the peak memory of an eager and a compiled call?",
+    memory_plan,
+    memory_answer,
+)
+
+
+BUDGETS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
+SET_BUDGET = f"{REPAIR}set_config:functorch:activation_memory_budget:"
+# Smaller differences of peaks are noise of the allocator, and of times noise of the machine.
+LEAST_BYTES, LEAST_TIME = 0.01, 0.05
+
+
+def budget_plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return a plan that trains the model with each budget, written into its file; 1.0 is torch's default."""
+    trained = replace(base, training=True, memory=True, measure=True, target="", rival=None)
+    values: tuple[AxisValue, ...] = tuple({f"{SET_BUDGET}{str(budget).replace('.', '_')}": True} for budget in BUDGETS)
+    return Plan(trained, (Axis(VARIANT, values, tuple(map(str, BUDGETS))),))
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetPoint:
+    """A training step with a budget: its peak, its seconds, and what the partition saves and recomputes.
+
+    `is_quiet` is False if the machine was busy while the step was timed.
+    """
+
+    budget: str
+    peak_bytes: int
+    step_s: float
+    saved_bytes: int
+    recomputed: int
+    is_quiet: bool = True
+
+
+def budget_answer(question: Question) -> Answer:
+    """Return the knee of peak memory against time, and budgets that cost memory or time for nothing."""
+    points = [point for row in ended(question.rows) if (point := _budget_point(row))]
+    knee = knee_of(points)
+    marks = {point.budget: text for point, text in _odd_points(points)}
+    marks |= {knee.budget: "knee"} if knee else {}
+    return Answer(
+        sentence=_budget_sentence(points, knee),
+        notes=tuple(f"Budget {budget} {text}." for budget, text in marks.items() if text != "knee"),
+        columns={
+            "saved for backward": tuple("" if row.saved is None else bytes_(row.saved[0]) for row in question.rows),
+            "recomputed": tuple("" if row.saved is None else count(row.saved[1], "op") for row in question.rows),
+            "mark": tuple(marks.get(label(row), "") for row in question.rows),
+        },
+        facts=tuple(
+            MemoryFact(label(row), row.eager_peak_bytes or 0, row.compiled_peak_bytes or 0)
+            for row in ended(question.rows)
+            if row.compiled_peak_bytes is not None
+        ),
+        code=_budget_code(knee) if knee else "",
+    )
+
+
+def _budget_code(knee: BudgetPoint) -> str:
+    return f"import torch._functorch.config\n\ntorch._functorch.config.activation_memory_budget = {knee.budget}\n"
+
+
+def _budget_point(row: SweepRow) -> BudgetPoint | None:
+    if row.compiled_peak_bytes is None or row.compiled_s is None or row.saved is None:
+        return None
+    return BudgetPoint(label(row), row.compiled_peak_bytes, row.compiled_s, *row.saved, not row.disturbed)
+
+
+def knee_of(points: Sequence[BudgetPoint]) -> BudgetPoint | None:
+    """Return the point that saves most memory for its time, by its distance from the line between both ends.
+
+    None if the smallest budget saves no memory, or if no point lies clearly below the line.
+    """
+    if len(points) < 3:
+        return None
+    first, last = points[0], min(points, key=lambda point: point.peak_bytes)
+    saved = first.peak_bytes - last.peak_bytes
+    if saved < LEAST_BYTES * first.peak_bytes:
+        return None
+    costs_s = max(point.step_s for point in points) - first.step_s
+
+    def gain(point: BudgetPoint) -> float:
+        """Return the share of the saved memory, less the share of the added time."""
+        slower_s = point.step_s - first.step_s
+        return (first.peak_bytes - point.peak_bytes) / saved - (slower_s / costs_s if costs_s > 0 else 0.0)
+
+    best = max(points, key=gain)
+    return best if gain(best) > LEAST_TIME else None
+
+
+def _odd_points(points: Sequence[BudgetPoint]) -> Iterator[tuple[BudgetPoint, str]]:
+    """Yield the points that are not monotonic, with a text: more memory or less time than a larger budget."""
+    for larger, smaller in pairwise(points):
+        if smaller.peak_bytes > larger.peak_bytes * (1 + LEAST_BYTES):
+            yield smaller, f"needs more memory than {larger.budget}"
+        elif not (smaller.is_quiet and larger.is_quiet) or smaller.recomputed <= larger.recomputed:
+            continue
+        elif smaller.step_s < larger.step_s * (1 - LEAST_TIME):
+            yield smaller, f"recomputes more and is faster than {larger.budget}"
+
+
+def _budget_sentence(points: Sequence[BudgetPoint], knee: BudgetPoint | None) -> str:
+    if len(points) < 2:
+        return ""
+    first, least = points[0], min(points, key=lambda point: point.peak_bytes)
+    if least.peak_bytes > first.peak_bytes * (1 - LEAST_BYTES):
+        return f"No budget lowers the peak of {bytes_(first.peak_bytes)}: it is not that of saved activations."
+    chosen = knee or least
+    less = percent(1 - chosen.peak_bytes / first.peak_bytes)
+    peaks = f"{bytes_(chosen.peak_bytes)} instead of {bytes_(first.peak_bytes)}, {less} less"
+    times = f"{duration_s(chosen.step_s)} a step instead of {duration_s(first.step_s)}"
+    best = f"{'The knee is at' if knee else 'The smallest peak has'} budget {chosen.budget}"
+    return f"{best}: a peak of {peaks}, for {times}."
+
+
+BUDGET = Preset(
+    "budget",
+    "Activation budget",
+    "How much memory does recomputing activations save, and what does it cost?",
+    budget_plan,
+    budget_answer,
 )

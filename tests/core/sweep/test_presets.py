@@ -331,6 +331,24 @@ def test_memory_and_conditions_say_both_sides() -> None:
     )
 
 
+def test_the_knee_of_memory_against_time_and_points_that_are_not_monotonic() -> None:
+    def cell(budget: str, peak: int, step_s: float, recomputed: int) -> SweepRow:
+        return replace(timed(budget, compiled_s=step_s), compiled_peak_bytes=peak, saved=(peak // 2, recomputed))
+
+    default = cell("1.0", 1_000_000, 0.010, 0)
+    rows = (default, cell("0.8", 600_000, 0.0105, 5), cell("0.6", 640_000, 0.011, 9), cell("0.4", 500_000, 0.020, 20))
+    found = asked("budget", *rows)
+    assert found.sentence == (
+        "The knee is at budget 0.8: a peak of 600 kB instead of 1.00 MB, 40.0 % less, for 10.5 ms a step instead of "
+        "10.0 ms."
+    )
+    assert found.notes == ("Budget 0.6 needs more memory than 0.8.",)
+    assert found.columns["mark"] == ("", "knee", "needs more memory than 0.8", "")
+    assert found.code.endswith("activation_memory_budget = 0.8\n")
+    flat = asked("budget", default, cell("0.8", 999_000, 0.010, 2))
+    assert flat.sentence == "No budget lowers the peak of 1.00 MB: it is not that of saved activations."
+
+
 def test_an_axis_of_ones_own_asks_what_the_preset_of_its_field_asks() -> None:
     def sweep(*axes: Axis) -> Sweep:
         return new_sweep(MLP, axes)
