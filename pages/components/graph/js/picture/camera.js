@@ -123,7 +123,10 @@ export class Camera {
     this.open(picture, width, height);
     const seen = Math.min(1, width / this.k / picture.width) * Math.min(1, height / this.k / picture.height);
     this.aside = this.asideFor(picture, seen);
+    const { k } = this;
     if (this.aside) this.open(picture, width - this.aside, height);
+    // The small map's margin does not crop a picture that fits without it.
+    if (this.k > k) this.open(picture, width, height);
     const first = this.sees(picture) ? undefined : nearest(picture.items, ({ open, y }) => (open ? Infinity : y));
     // The first box of a wide group may be far from the group's left edge.
     if (first) this.x = (width - this.aside) / 2 - (first.x + first.w / 2) * this.k;

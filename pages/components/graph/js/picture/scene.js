@@ -237,12 +237,14 @@ function drawOpen(g, item, { w, h }, m) {
   foldSign(g, w - 21, 3, "fold", `Fold ${item.label}`);
 }
 
-// The lines of a launch, with the file if there is room: `model.py:46–47`, `L46–47`; none for several files.
+// The lines of a launch, with the file if there is room: `model.py:46–47`, `L46–47`; of several files, those of the
+// first, `loss.py:42 …`.
 /** @param {GroupItem} item */
 export function linesOf({ facts = [] }) {
-  const [, file, lines] = /^([^;:]+\.py):([\d–, ]+)(:|$)/.exec(facts.find(([name]) => name === "lines")?.[1] ?? "") ??
-    [];
-  return lines ? [`${file}:${lines}`, `L${lines}`] : [];
+  const words = facts.find(([name]) => name === "lines")?.[1] ?? "";
+  const [, file, lines, more] = /^([^;:]+\.py):([\d–, ]+)([:;]|$)/.exec(words) ?? [];
+  if (!lines) return [];
+  return more === ";" ? [`${file}:${lines} …`] : [`${file}:${lines}`, `L${lines}`];
 }
 
 const SIGNS = { unfold: "M4 8H12M8 4V12", fold: "M4 8H12", deep: "M4 4L8 8L12 4M4 9L8 13L12 9" };
