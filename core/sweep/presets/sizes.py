@@ -336,7 +336,7 @@ def _budget_point(row: SweepRow) -> BudgetPoint | None:
 
 
 def knee_of(points: Sequence[BudgetPoint]) -> BudgetPoint | None:
-    """Return the point that saves most memory for its time, by its distance from the line between both ends.
+    """Return the point that saves most memory for its time: farthest from the line between both ends.
 
     None if the smallest budget saves no memory, or if no point lies clearly below the line.
     """
