@@ -65,6 +65,10 @@ def first_wish(key: str, wish: Wish) -> Wish:
     return first
 
 
+def ignore() -> None:
+    """Do nothing: Streamlit keeps a component's state only with a callback."""
+
+
 def browser_value(key: str, name: str) -> Any:
     """Return the value that the browser sent last for the view of this key.
 

@@ -16,7 +16,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, _TokenType
 from pygments.util import ClassNotFound
 
-from pages.components.exchange import browser_value, component_script, first_wish, message
+from pages.components.exchange import browser_value, component_script, first_wish, ignore, message
 from pages.look.text import component_key
 
 Mark = Literal["", "break", "info", "ok"]
@@ -175,7 +175,7 @@ def code_view(
     key = component_key(key)
     lines, stamp = _payload(code)
     data = CodeData(code.title, lines, stamp, height, first_wish(key, selected), key, channel)
-    notify = on_select or _ignore
+    notify = on_select or ignore
     result = _COMPONENT(
         key=key,
         data=message(data),
@@ -282,10 +282,6 @@ def _lexer(language: str) -> Lexer:
 @lru_cache(maxsize=512)
 def _css_class(token_type: _TokenType) -> str:
     return next((_CLASSES[ancestor] for ancestor in reversed(token_type.split()) if ancestor in _CLASSES), "")
-
-
-def _ignore() -> None:
-    """Do nothing: Streamlit keeps a component's state only with a callback."""
 
 
 HERE = Path(__file__).parent

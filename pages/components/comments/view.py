@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from pages.components.exchange import component, message
+from pages.components.exchange import component, ignore, message
 
 MOST_ID_CHARS = 1_000  #: a selected item's id
 
@@ -38,7 +38,7 @@ def comments_button(data: CommentsData, *, key: str, toggle: Callable[[], None])
         key=key,
         data=message(data),
         default={"selected": None},
-        on_selected_change=_nothing,
+        on_selected_change=ignore,
         on_toggled_change=toggle,
     )
     try:
@@ -46,7 +46,3 @@ def comments_button(data: CommentsData, *, key: str, toggle: Callable[[], None])
     except msgspec.ValidationError:
         return Selection()
     return selected if len(selected.id or "") <= MOST_ID_CHARS else Selection()
-
-
-def _nothing() -> None:
-    """Do nothing: Streamlit keeps a component's state only with a callback."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.exchange import browser_value, component_script, first_wish, message
+from pages.components.exchange import browser_value, component_script, first_wish, ignore, message
 from pages.look.text import component_key
 
 HERE = Path(__file__).parent
@@ -136,8 +136,8 @@ def flame(
         key=key,
         data=message(data),
         default={"selected": selected, "area": area},
-        on_selected_change=_ignore,
-        on_area_change=_ignore,
+        on_selected_change=ignore,
+        on_area_change=ignore,
         on_opened_change=opened,
     )
     known = {span.id for span in picture.spans}
@@ -157,7 +157,3 @@ def _opened(message: object, picture: FlamePicture) -> tuple[str, str] | None:
     """Return the link and the owner if the picture has both, otherwise None."""
     link, owner = message if isinstance(message, Sequence) and len(message) == 2 else ("", "")
     return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else None
-
-
-def _ignore() -> None:
-    """Do nothing: a declared state key needs a callback."""

@@ -17,7 +17,7 @@ import msgspec
 import streamlit as st
 
 from core.views import wire
-from pages.components.exchange import browser_value, component_script, message
+from pages.components.exchange import browser_value, component_script, ignore, message
 from pages.components.graph.routes import GRAPHS, CommandData, PlaceData
 from pages.look.text import component_key
 
@@ -90,13 +90,13 @@ def graph_view(
             key=key,
             data=[{**graph.data, **msgspec.to_builtins(place)}],
             default={"selected": selected, "serial": 0, "picked": 0, "frame": frame, "overlay": overlay or None},
-            on_selected_change=_nothing,
-            on_serial_change=_nothing,
-            on_picked_change=_nothing,
-            on_frame_change=_nothing,
-            on_overlay_change=_nothing,
+            on_selected_change=ignore,
+            on_serial_change=ignore,
+            on_picked_change=ignore,
+            on_frame_change=ignore,
+            on_overlay_change=ignore,
             on_activated_change=activated,
-            on_lost_change=_nothing,
+            on_lost_change=ignore,
         )
         chosen = _newest(f"{key}-last", selected, (state.picked, state.selected), state.selected)
         reported = frame if state.frame is None else state.frame
@@ -117,7 +117,3 @@ def _newest(memory: str, requested: Choice, reported: object, value: Choice) -> 
         chosen = last_result
     st.session_state[memory] = (requested, chosen, reported)
     return chosen
-
-
-def _nothing() -> None:
-    """Do nothing: a declared state key needs a callback."""

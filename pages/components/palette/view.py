@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import streamlit as st
 
-from pages.components.exchange import browser_value, component_script, message
+from pages.components.exchange import browser_value, component_script, ignore, message
 
 HERE = Path(__file__).parent
 
@@ -99,11 +99,7 @@ def palette(data: PaletteData, *, key: str, on_choose: Callable[[PaletteChoice],
 def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) -> None:
     """Send the entries of a run, RunEntriesData as built-in types, once the browser requests them."""
     data = make() if browser_value(key, "wanted") == run else msgspec.to_builtins(RunEntriesData(""))
-    _ENTRIES(key=key, data=[data], default={"wanted": None}, on_wanted_change=_nothing)
-
-
-def _nothing() -> None:
-    """Do nothing: Streamlit keeps a component's state only with a callback."""
+    _ENTRIES(key=key, data=[data], default={"wanted": None}, on_wanted_change=ignore)
 
 
 def _wanted(chosen: Any) -> PaletteChoice | None:
