@@ -266,10 +266,7 @@ def divide(graph: GraphModule, support: Support) -> tuple[str, ...]:
 
 
 def _renumbered(graph: GraphModule) -> tuple[str, ...]:
-    """Number the segment modules in execution order, and return their names.
-
-    The partitioner's numbers have no order.
-    """
+    """Number the segment modules in execution order, which the partitioner lacks; return their names."""
     calls = [node for node in graph.graph.nodes if node.op == "call_module"]
     modules = [getattr(graph, call.target) for call in calls]
     for call in calls:

@@ -399,10 +399,7 @@ def _call(limit: Limit, side: _Side) -> Judgement:
 
 
 def _slower(limit: Limit, right: _Side, comparison: RunComparison) -> Judgement:
-    """Judge the ratio of the call time to the baseline's call time, by the ratio's interval.
-
-    If runs timed both interleaved in one process, the median of these runs' ratios is judged instead.
-    """
+    """Judge the ratio of the call time to the baseline's, if possible of runs that timed both."""
     if right.beside_baseline:
         beside = sorted(
             (each.interval for each in right.beside_baseline if each.interval), key=lambda each: each.middle

@@ -217,10 +217,7 @@ def self_seconds(report: Report) -> tuple[float, ...]:
 
 
 def _owner(phases: Sequence[Phase], open_spans: tuple[int, ...]) -> int:
-    """Return the index of the span that an instant counts for.
-
-    It is the latest span of a parallel thread, otherwise the innermost span.
-    """
+    """Return the index of the span that an instant counts for: the latest parallel or the innermost."""
     return next((index for index in reversed(open_spans) if phases[index].thread), open_spans[-1])
 
 

@@ -286,10 +286,7 @@ class _Join:
                 yield index, lines[turn[op] % len(lines)], "op" if times[aten] == len(lines) else "order"
 
     def _in_order(self, code: _Code, indexes: list[int]) -> Iterator[tuple[int, Kernel, How]]:
-        """Yield the slices of a CUDA graph with their kernels.
-
-        Slices between two generated kernels belong to the library calls between these kernels.
-        """
+        """Yield the slices of a CUDA graph with their kernels, library calls between generated ones."""
         at, waiting = 0, list[int]()
         for index in indexes:
             name = AFFIX.sub("", self._slices[index].name)

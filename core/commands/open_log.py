@@ -149,10 +149,7 @@ def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[tuple[Run, 
 def _dashboard(
     port: int, variables: Mapping[str, str], more: Sequence[str] = ()
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """Start a dashboard with additional variables and options; yield its process and its address.
-
-    Raises WorkerError if another process has the port, or if the dashboard does not listen in time.
-    """
+    """Start a dashboard; yield its process and its address. Raises WorkerError if it cannot listen."""
     if not _listening_port(port):
         raise WorkerError(f"port {port} is taken; choose another one with --port")
     # -P: no module of the current directory hides one of Python's. Streamlit reads .streamlit beside dashboard.py.

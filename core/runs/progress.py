@@ -198,11 +198,7 @@ def step_words(step: str) -> str:
 
 
 def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
-    """Return the remaining steps; empty without a job.
-
-    If the calls are in the model's file, one call is assumed, since their number is unknown before the file is
-    loaded.
-    """
+    """Return the remaining steps, with one call where the model's file has them; empty without a job."""
     if job is None:
         return ()
     calls = range(max(1, len(job.calls)))

@@ -355,10 +355,7 @@ def _unpack(packed: Path, target: Path, moved: MovedFiles) -> None:
 
 
 def _put_back(unpacked: Path, run: Run, file: MovedFile) -> None:
-    """Move an unpacked file to its place in the run.
-
-    Raises StoreError if the file is missing, if its size differs, or if its place is outside the run.
-    """
+    """Move an unpacked file of the expected size to its place in the run; raises StoreError."""
     pure, source, target = PurePosixPath(file.path), unpacked / file.path, run.path / file.path
     status = regular(source, links=False)
     if pure.is_absolute() or ".." in pure.parts or status is None or status.st_size != file.size_bytes:

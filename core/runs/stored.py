@@ -443,10 +443,7 @@ def comparable_runs(
 
 
 def _may_be(candidate: Run, status: Status, title: str, job: CompileJob | None) -> bool:
-    """Return True if a run may be comparable, so that its job should be read.
-
-    The titles are equal apart from the suffix for fixes, or the run is the origin of the job's fix.
-    """
+    """Return True if a run may be comparable by its title or its fix, so that its job should be read."""
     return _plain(status.title) == _plain(title) or (job is not None and job.repairs_of == candidate.id)
 
 

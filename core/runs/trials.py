@@ -96,10 +96,7 @@ class TrialProgress:
 
 @dataclass
 class _Request:
-    """Trials of a run to make; `keys` are the proposals to try, None for all that are left.
-
-    With `is_all`, all fixes are applied together instead.
-    """
+    """Trials of a run to make: proposals by `keys`, None for all left, or with `is_all` all together."""
 
     run: Run
     seconds: float

@@ -243,10 +243,7 @@ class _Scan:
 
 
 class _Names:
-    """Names and their numbers, in the order of first use.
-
-    All names beyond the limit share the last number.
-    """
+    """Names and their numbers, in the order of first use; all beyond the limit share the last number."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -349,10 +346,7 @@ def _columns(data: memoryview, records: int) -> Columns | None:
 
 
 def _fits(tables: Tables, columns: Columns) -> bool:
-    """Return True if a stored index is valid.
-
-    Each record's kind and compilation must be in the tables, and its place must be within the log.
-    """
+    """Return True if a stored index is valid: all kinds, compilations and places exist."""
     if not tables.records:
         return True
     headers, offsets, lengths = (columns[name] for name in ("header", "offset", "length"))

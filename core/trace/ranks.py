@@ -103,11 +103,7 @@ def fingerprint(path: Path, rank: int) -> Fingerprint:
 
 @lru_cache(maxsize=1_000)
 def _is_wanted(key: bytes | None, name: bytes | None) -> bool:
-    """Return True if a record must be decoded.
-
-    These are the records that are compared, `str` records with file names, and records whose key is not known
-    yet.
-    """
+    """Return True if a record must be decoded: compared, with file names, or of unknown key."""
     if key is None or key == b"str":
         return True
     return (f"artifact:{name.decode('utf-8', 'replace')}" if key == b"artifact" and name else key.decode()) in WANTED
@@ -312,10 +308,7 @@ def text_of(data: bytes, guards: bool = False) -> RankText:
 
 
 def _collectives(data: bytes) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (op, tensor, arguments, group name) for each collective of a printed graph.
-
-    Arguments that name values of the graph are left out.
-    """
+    """Yield (op, tensor, arguments but values, group name) for each collective of a printed graph."""
     for number_of, match in enumerate(COLLECTIVE.finditer(data)):
         if number_of >= MAX_COLLECTIVES:
             return

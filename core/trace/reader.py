@@ -49,10 +49,7 @@ MOST_AT_ONCE_BYTES = 2_000_000  #: bytes of a growing log that are read at once
 
 @cache
 def _patterns(rest: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return the patterns of a header line at a position, and of a header line after a newline.
-
-    Python searches five times as fast for a pattern that begins with a fixed byte.
-    """
+    """Return patterns of a header line at a position and after a newline, which is found faster."""
     line = HEADER.pattern.removeprefix(b"^")
     return re.compile(HEADER.pattern + rest, re.MULTILINE), re.compile(b"\n" + line + rest, re.MULTILINE)
 

@@ -265,10 +265,7 @@ def _listing(text: str, resume_notes: Mapping[str, str], added_at: int | None) -
 
 
 def _line(row: Instruction, first: bool) -> str:
-    """Return a line of the listing: line number, offset, op and argument.
-
-    The line number is empty if it is that of the line before; the offset is empty from Python 3.13 on.
-    """
+    """Return a line of the listing: new line number, offset up to Python 3.12, op and argument."""
     line = row.line if first and row.line else ""
     return f"{line:>4} {row.offset:>4} {row.op:<14} {row.about}".rstrip()
 

@@ -334,10 +334,7 @@ def _memory(layout: Buffer | None, how: How, stored: set[str], reused: Mapping[s
 
 
 def _other_stride(layout: Buffer | None, node: FxNode | None) -> tuple[str, ...]:
-    """Return the stride of an FX node that has the buffer's shape but another stride; otherwise empty.
-
-    The stride of a dimension of size 1 does not count.
-    """
+    """Return the other stride of an FX node with the buffer's shape, if it counts; or empty."""
     if layout is None or node is None or node.meta is None or node.meta.shape != layout.shape:
         return ()
     pairs = zip(layout.shape, layout.stride, node.meta.stride, strict=False)

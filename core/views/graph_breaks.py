@@ -208,10 +208,7 @@ def _costs(cost: BreakCost) -> Iterator[str]:
 
 
 def _where(graph_break: GraphBreak, path: str) -> str:
-    """Describe the place of a break, its number of hits, and the compilations with the break.
-
-    The place is the innermost line, and the user's line if that is in another file.
-    """
+    """Describe the place of a break, innermost and the user's, its hits, and the compilations with it."""
     user_line = line_in(graph_break.stack, path)
     place = ""
     if graph_break.place.file:

@@ -214,10 +214,7 @@ def _old_value(reason: Recompile) -> str:
 
 
 def _new_value(reason: Recompile, recompiled: Compilation) -> tuple[str, ValueOrigin]:
-    """Return the actual value and its origin.
-
-    Torch's reason states the value for tensors only; for anything else, a guard or symbol of the new code states it.
-    """
+    """Return the actual value and its origin: torch's reason for tensors, else a guard or symbol."""
     if reason.actual:
         return reason.actual, "reason"
     text = reason.reason.split("\n")[0]

@@ -213,10 +213,7 @@ class _Frame:
         return SizeAdvice(() if why else marks, dynamic, once, why, self._specialized_sizes, number)
 
     def _ordered_dims(self) -> Iterator[tuple[str, int]]:
-        """Yield the dimension that torch named, then the other marked dimensions by source.
-
-        Other dimensions with size 0 or 1 in the first compilation are left out.
-        """
+        """Yield the dimension that torch named, then other marked ones, not 0 or 1 at first."""
         yield self._source, self._index
         for source, sizes in sorted(self._first_sizes.items()):
             for index, size in enumerate(sizes):

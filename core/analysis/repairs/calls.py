@@ -333,10 +333,7 @@ def print_op(code: UserCode, line: str, texts: str) -> CodeFix | None:
 
 
 def _print_arguments(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
-    """Return the arguments of torch's print op: a template and values.
-
-    Empty if the output would differ from Python's.
-    """
+    """Return the arguments of torch's print op, if it prints as Python: a template and values."""
     if not call.args or call.keywords or not isinstance(code.parents[call], ast.Expr):
         return ""
     parts = [_field(code, value, place in texts) for place, value in enumerate(call.args)]

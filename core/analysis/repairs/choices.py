@@ -124,10 +124,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
 
 
 def _split_test(code: UserCode, node: ast.If | ast.IfExp) -> tuple[str, ast.expr]:
-    """Return the conditions before an `and` that read no tensor, as code, and the last condition.
-
-    The first is empty for any other condition.
-    """
+    """Return the conditions before an `and` that read no tensor, as code or empty, and the last."""
     test = node.test
     if not isinstance(node, ast.If) or not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
         return "", test
@@ -143,10 +140,7 @@ def _keeps_name(parts: Branches) -> bool:
 
 
 def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield the branches whose condition is on the line, or uses a number that the line reads.
-
-    Each branch comes with the edits that keep its condition a tensor.
-    """
+    """Yield the branches of a line's condition or number, with the edits that keep it a tensor."""
     candidates: list[ast.If | ast.IfExp] = [*code.on_line(line, ast.IfExp), *code.on_line(line, ast.If)]
     tests = [node for node in candidates if node.test.lineno <= line <= (node.test.end_lineno or 0)]
     reading = any(has_read(call) for call in code.on_line(line, ast.Call) if call.lineno == line)
@@ -157,10 +151,7 @@ def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp,
 
 
 def _later_branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield a branch if it is the only use of the name that the line assigns.
-
-    It comes with the edits that keep the assigned value a tensor.
-    """
+    """Yield the branch that alone uses the name a line assigns, with the edits for a tensor."""
     statement = code.statement(line)
     function = next(iter(code.around(statement, ast.FunctionDef)), None) if statement else None
     if not isinstance(statement, ast.Assign) or function is None:

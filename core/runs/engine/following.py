@@ -105,10 +105,7 @@ class _FullError(Exception):
 
 @dataclass(slots=True)
 class _Copy:
-    """A log that is being copied: its target and the number of copied bytes.
-
-    `cut` is True once the source has shrunk.
-    """
+    """A log that is being copied: its target, copied bytes, and `cut` once the source has shrunk."""
 
     target: Path
     size: int = 0

@@ -146,10 +146,7 @@ def _times(path: Path) -> list[int]:
 
 
 def _is_open(run: Run, status: Status) -> bool:
-    """Return True if the status must be read again at each listing.
-
-    This is so for a live run, and for a run whose process ended before it wrote a final status.
-    """
+    """Return True if the status must be read at each listing: the run is live or has no final one."""
     if status.state == "interrupted" or (status.state == "done" and status.kind == "log"):
         return run.written_status().live
     return status.live

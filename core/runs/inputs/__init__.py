@@ -91,10 +91,7 @@ def _logs_of_file(path: Path, scratch: Path, named: str, most_bytes: int) -> Ran
 
 
 def _logs_of_directory(directory: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
-    """Return the logs in a directory; raises TraceError if there are none.
-
-    If no log has a record, compressed logs are unpacked. If these have none either, dumps are converted to logs.
-    """
+    """Return the logs in a directory, otherwise its compressed logs or dumps; raises TraceError."""
     logs = rank_logs(directory)
     if logs.plain is None and not logs.ranks:
         logs = rank_logs(directory, unpack_logs(directory, scratch / "logs", most_bytes))

@@ -125,10 +125,7 @@ def parse_graph_break(text: str) -> GraphBreak:
 
 
 def _reason(message: str) -> str:
-    """Return the line above the explanation.
-
-    Without an explanation, it is the text after `Reason:`, otherwise the first line.
-    """
+    """Return the line above the explanation, otherwise the text after `Reason:` or the first line."""
     body = message.partition("Graph Break Reason:")[2] or message
     head, separator, _ = body.partition("\n  Explanation:")
     plain_reason = None if separator else PLAIN_REASON.search(head)
@@ -251,10 +248,7 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _finish_export(draft: ReportDraft) -> None:
-    """Finish the newest frame with the metrics of a strict export.
-
-    Torch logs these metrics after the frame, without the frame's id and name.
-    """
+    """Finish the newest frame with the metrics of a strict export, which torch logs later."""
     newest = next((one for one in reversed(draft.compilations.values()) if "/" in one.id), None)
     if newest is not None and not newest.finished:
         newest.finished = True
@@ -262,10 +256,7 @@ def _finish_export(draft: ReportDraft) -> None:
 
 
 def _recompile_limit(draft: ReportDraft, config: Any) -> None:
-    """Add Dynamo's recompile limit from torch's logged settings.
-
-    Compileboard's own runs record it separately.
-    """
+    """Add Dynamo's recompile limit from torch's logged settings; our own runs record it."""
     limit = LIMIT.search(config) if isinstance(config, str) else None
     counters = draft.values.last(Counters) or Counters({}, {})
     if limit and counters.recompile_limit is None:

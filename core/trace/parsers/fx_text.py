@@ -137,10 +137,7 @@ def _outermost(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _classes(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    """Yield the bodies of all classes, outer classes first.
-
-    `ast.walk` is not used, since it would also visit each expression.
-    """
+    """Yield the bodies of all classes, outer classes first, without a visit of each expression."""
     scopes = [tree.body]
     while scopes:
         scopes = [found.body for scope in scopes for found in scope if isinstance(found, ast.ClassDef)]
@@ -306,10 +303,7 @@ class _Graph:
         self._read_to = line - 1
 
     def _text(self, node: ast.expr) -> str:
-        """Return the source of an expression.
-
-        An expression on one ASCII line, as almost always, is a slice of that line.
-        """
+        """Return the source of an expression; one on an ASCII line, as almost always, is its slice."""
         if node.lineno == node.end_lineno and self._ascii[node.lineno - 1]:
             return self._lines[node.lineno - 1][node.col_offset : node.end_col_offset]
         return ast.unparse(node)
@@ -326,10 +320,7 @@ class _Graph:
 
 
 def _attribute(node: ast.expr) -> str:
-    """Return the path of an attribute of `self`: `layers.0` for `getattr(self.layers, "0")`.
-
-    Empty for anything else.
-    """
+    """Return the path of an attribute of `self`, such as `layers.0` by `getattr`; empty for others."""
     path: list[str] = []
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
@@ -344,10 +335,7 @@ def _attribute(node: ast.expr) -> str:
 
 
 def _numbered(call: ast.Call) -> tuple[ast.expr, str] | None:
-    """Return the arguments of `getattr(module, "0")`; None for other calls.
-
-    Torch writes such a call for a module whose name is a number.
-    """
+    """Return the arguments of `getattr(module, "0")`, for a module named by a number, or None."""
     match call:
         case ast.Call(func=ast.Name(id="getattr"), args=[module, ast.Constant(value=str(name))]):
             return module, name

@@ -376,10 +376,7 @@ def dumped_graph(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:
-    """Return True if the graph was logged before: torch may log Inductor's input under two names.
-
-    The names are `after_post_grad_graph` and `inductor_post_grad_graph`.
-    """
+    """Return True if the graph was logged before: Inductor's input may have two names."""
     if stage != "inductor_post_grad_graph":
         return False
     graphs = [compilation.graphs[index] for index in compilation.undirected[:-1]]
@@ -475,10 +472,7 @@ def _with_times(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> 
 
 
 def _compile_times(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Return the seconds of Triton's compilation by kernel.
-
-    Torch's metrics have only the longest times, as nested JSON.
-    """
+    """Return the seconds of Triton's longest compilations by kernel, from torch's metrics."""
     try:
         times = decoded(str(metrics.get("triton_kernel_compile_times_us") or "[]"))
         return {str(name): float(micros) / 1e6 for name, micros in times}

@@ -107,10 +107,7 @@ def _next_resume(
 
 
 def _of_resume_functions(parts: Sequence[tuple[tuple[str, str], int]], breaks: Sequence[_Break]) -> Iterator[_Break]:
-    """Yield a break for each resume function that follows none of `breaks`.
-
-    A data-dependent `if` has no restart reason.
-    """
+    """Yield a break for each resume function after none of `breaks`, as of an `if`."""
     known = {(each.function, each.stack[-1].line) for each in breaks}
     for resumes_at, (function, line) in enumerate(parts):
         if not line or (function, line) in known:

@@ -190,10 +190,7 @@ def _compilation(piece: PieceDraft) -> PiecewiseCompilation:
 
 
 def _seconds_between(first: str, last: str) -> float | None:
-    """Return the seconds between two times of a log.
-
-    None if a time is in another form, or the clock went back.
-    """
+    """Return the seconds between two times of a log; None if unreadable or negative."""
     try:
         begun, ended = (datetime.strptime(YEAR + stamp, STAMP) for stamp in (first, last))
     except ValueError:

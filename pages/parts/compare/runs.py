@@ -35,26 +35,17 @@ TYPED = "another option"
 
 
 def other_runs(view: RunView) -> tuple[Comparable, ...]:
-    """Return the ended runs of the same model that are listed for this visitor.
-
-    Runs related to this run by a fix come first; the others follow, newest first.
-    """
+    """Return the ended runs of the same model that are listed for this visitor; see `runs_like`."""
     return runs_like(view.run, view.shown.status.title, view.job)
 
 
 def labels(candidates: Sequence[Comparable]) -> dict[str, str]:
-    """Return each run's label in the list of right sides.
-
-    A label contains the run's settings, its time and the end of its id, so that labels are unique.
-    """
+    """Return each run's unique label in the list of right sides: settings, time and end of id."""
     return {listed.id: _label(listed) for listed in runs_by_id(other.run.id for other in candidates)}
 
 
 def any_runs(view: RunView) -> dict[str, str]:
-    """Return id → label of the runs to choose from, including the URL's run.
-
-    Other ranks come first, then runs of the same model, then other runs listed for this visitor.
-    """
+    """Return id → label of the runs to choose from: ranks, runs of the model, others, the URL's."""
     ranks = {other.id: lists.rank_label(other) for other in view.run.other_ranks()}
     named = {listed.id: _label(listed) for listed in named_runs()}
     asked = url.asked(url.OTHER)
@@ -112,10 +103,7 @@ def right_or_retarget(view: RunView, names: dict[str, str]) -> None:
 
 
 def newest_other(view: RunView, names: dict[str, str]) -> str | None:
-    """Return the id of the default right run; None if there is none.
-
-    Another rank comes first, then a run of the same model and target, then of the same model.
-    """
+    """Return the id of the default right run: another rank, or a run of the model; None without."""
     ranks = view.run.other_ranks()
     if ranks:
         return ranks[0].id
@@ -172,10 +160,7 @@ def _chosen(job: CompileJob, label: str) -> CompileJob | None:
 
 
 def _typed(job: CompileJob) -> CompileJob | None:
-    """Draw a field for options in the form of sweep axes; return the changed job.
-
-    None if nothing valid is typed, or if the job stays the same.
-    """
+    """Draw a field for options in the form of sweep axes; return the changed job, if any."""
     menu = _menu(job)
     text = st.text_area(
         "Fields",

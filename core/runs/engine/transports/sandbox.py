@@ -165,10 +165,7 @@ def _overlap(first: Path, second: Path) -> bool:
 
 
 def _shown(environment: Mapping[str, str]) -> tuple[list[Path], list[Path]]:
-    """Return the paths to show, none below another, and links to them.
-
-    A directory that has several names through links is shown once, so that it can also be hidden.
-    """
+    """Return the paths to show, each once and none below another, and links to them."""
     system = (found for pattern in (*SYSTEM, *HARDWARE, *TOOLKITS) for found in _matches(pattern))
     toolkits = (Path(environment[name]) for name in TOOLKIT_VARIABLES if environment.get(name))
     libraries = environment.get("LD_LIBRARY_PATH", "").split(os.pathsep)
