@@ -339,7 +339,8 @@ class FusionView:
         shared = _shared_words(reasons.shared, bool(reasons.because), NO_SHARED_DATA in begins)
         is_apart = INTERMEDIATE in begins or reasons.because == UNTRIED
         between = nodes_between(self.schedule, nodes[left], nodes[right]) if is_apart else ()
-        names = fmt.first_of([*dict.fromkeys(map(self._launch_words, between))], MOST_BETWEEN)
+        apart = (node for node in between if not {*self.hulls(node.name)} & {*self.hulls(left, right)})
+        names = fmt.first_of([*dict.fromkeys(map(self._launch_words, apart))], MOST_BETWEEN)
         return FusionRefusal(self._with_ops(reasons.because), recorded, shared, names)
 
     def hulls(self, *names: str) -> tuple[str, ...]:

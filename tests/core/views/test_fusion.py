@@ -1,19 +1,22 @@
 """The fusion of a recorded transformer block in words, with the reasons of its refusals."""
 
+import gzip
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from core.analysis.work import distinct_kernels, newest_compilations, work
 from core.graph.model import HULLS
 from core.report import DebugFile, EagerCall, Kernel, Payload, SchedulerNode
+from core.trace.parsers.build import build_report
 from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView, RefusedPair, fusion_schedules
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
 from core.views.progress import evidence
 from core.views.tour import TourView
 from tests.support.logs import recorded_report
-from tests.support.places import TRACES
+from tests.support.places import ROOT, TRACES
 from tests.support.reports.films import reader
 
 INTERMEDIATE_NODES = "intermediate nodes between node1 & node2"
@@ -116,6 +119,19 @@ def test_a_pair_without_an_equal_access_is_listed_last_with_no_bytes_at_stake(fu
     assert fusion.refusals.columns[0].text(row) == "0 B"
 
 
+def test_no_launch_lies_between_itself_and_another(tmp_path: Path) -> None:
+    log = tmp_path / "trace.log"
+    log.write_bytes(gzip.decompress((ROOT / "tests/launches/network.log.gz").read_bytes()))
+    report = build_report(log)
+    compilation = next(each for each in report.compilations if each.schedules)
+    view = FusionView(report, compilation, compilation.schedules[0], reader(log, compilation))
+    refusal = view.refusal(*view.pair)
+    assert refusal is not None
+    assert refusal.between == (
+        "cat, layers.0.msg · addmm, threshold_backward, relu +1 (kernel 3), layers.0.upd · addmm"
+    )
+
+
 def test_buffers_that_are_read_in_another_order_promise_no_saving() -> None:
     log = TRACES / "target_h100" / "trace.log"
     report = recorded_report(log)
@@ -126,7 +142,9 @@ def test_buffers_that_are_read_in_another_order_promise_no_saving() -> None:
     assert refusal.shared == (
         "None to save: both access 2.56 kB of the same buffers, but other parts or in another order."
     )
-    assert refusal.between == ""
+    assert refusal.between == (
+        "cat, layers.0.msg · addmm, threshold_backward, relu +1 (kernel 3), layers.0.upd · addmm"
+    )
 
 
 def test_the_kinds_of_two_nodes_explain_a_refusal_with_their_ops(fusion: FusionView) -> None:
