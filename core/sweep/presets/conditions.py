@@ -296,12 +296,16 @@ def start_answer(question: Question) -> Answer:
         sentence=_start_sentence({fact.label: fact for fact in facts}),
         notes=tuple(_start_notes(starts)),
         columns={
-            "bundle": tuple(bytes_(row.filled.bundle_bytes) if row.filled else "" for row in question.rows),
+            "bundle": tuple(_bundle_words(row) for row in question.rows),
             "still compiled": tuple(_still_compiled(row) for row in question.rows),
         },
         facts=facts,
         code="".join([*code, BUNDLE_CODE]) if any(BUNDLE in name for name in starts) else "",
     )
+
+
+def _bundle_words(row: SweepRow) -> str:
+    return bytes_(row.filled.bundle_bytes) if row.filled and row.filled.bundle_bytes else ""
 
 
 def _with_dynamo(starts: Collection[str]) -> list[str]:
@@ -318,8 +322,9 @@ def _start_sentence(starts: Mapping[str, StartFact]) -> str:
     others = [start for start in starts.values() if start.label != COLD and start.compile_s is not None]
     if cold is None or not others:
         return ""
-    texts = [f"{duration_s(start.compile_s)} with {_start_words(start)}" for start in others]
-    return f"Compiling takes {duration_s(cold)} with empty caches; in a second process, {listed(texts)}."
+    first, *texts = [f"{duration_s(start.compile_s)} with {_start_words(start)}" for start in others]
+    rest = f"; {listed(texts)}" if texts else ""
+    return f"A second process compiles for {first}, instead of {duration_s(cold)} with empty caches{rest}."
 
 
 def _start_words(start: StartFact) -> str:
