@@ -6,7 +6,6 @@ Finds: results differ or graph breaks
 Cause: item\(\)
 Cure: tensor|without.*item|item\(\)
 Expects: breaks 0
-Lacks: explained
 """
 
 import torch
