@@ -466,6 +466,8 @@ def traps(facts: RunFacts) -> Iterator[Finding]:
     targets = "\n".join(target for graph in graphs for target in graph.targets)
     for row in book()["trap"] if script is not None and not script.exit_code and targets else ():
         is_compiled = {entry.backend for entry in script.entries} & {*row["backends"]} if script else None
+        if any(each.registry_id in row.get("unless", ()) for each in facts.report.graph_breaks):
+            continue
         if is_compiled and re.search(row["target"], targets) and re.search(row["source"], facts.source):
             texts = (row["title"], row["reason"], row["advice"])
             yield Finding("results may differ", *texts, page="overview", weight="wrong")

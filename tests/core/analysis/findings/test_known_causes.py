@@ -247,6 +247,7 @@ LINES = {
     ("GB0098", "torch.manual_seed(3)", "m.py"): "Seed before the call",
     ("GB0124", "lo = a.item()", "/lib/torch/nn/init.py"): "initializes a weight",
     ("GB0036", "return F.ctc_loss(", "/lib/torch/nn/modules/loss.py"): "from the log-probabilities",
+    ("GB0375", "y = f(dual)", "m.py"): "`torch.func.jvp(f, (x,), (v,))`",
     ("GB0208", "rv = reductor(4)", "/lib/python3.11/copy.py"): "`.clone()`",
     ("GB9316", "if chosen == id(made):", "m.py"): "Compare objects with `is`",
     ("GB0294", "z = np.interp(y, a, b)", "m.py"): "before or after the compiled function",
@@ -400,6 +401,15 @@ def test_a_script_in_a_known_trap_has_a_card(backend: str, target: str, source: 
     words = TRAPS[backend, target, source]
     assert len(titles) == bool(words)
     assert all(words in title for title in titles)
+
+
+def test_a_torch_that_leaves_dual_tensors_to_eager_drops_no_tangent() -> None:
+    source = next(source for backend, _, source in TRAPS if backend == "inductor")
+    script = Script((), 0, 1.0, entries=(EntryPoint("f", Place("m.py", 7), "inductor"),), calls=(1,))
+    graph = FxGraph("0/0", "dynamo_output_graph", "forward", 0, Payload(0, 0), {}, targets={"torch.tanh": 1})
+    kept = GraphBreak("Attempted to wrap a dual tensor input", "", (), "", "GB0375", Place("m.py", 3), "", (), ("0/0",))
+    report = replace(QUIET, script=script, compilations=(frame("0/0", graphs=(graph,)),), graph_breaks=(kept,))
+    assert "results may differ" not in {each.rule for each in findings(report, source=source)}
 
 
 @pytest.mark.parametrize(
