@@ -122,7 +122,7 @@ ROWS: dict[str, str] = {
     "agent 4": "floods of calls, huge arguments and answers",
     "agent 5": "a foreign website that calls the tools of a server",
     "agent 6": "an agent runs code where code is not allowed",
-    "agent 7": "a client that is killed, or never reads: runs, processes, files and memory that it leaves",
+    "agent 7": "a client that is killed, never reads, or keeps streams open: what it leaves, and takes from others",
     "role 5": "an imported run in the name of a person of this server",
     "role 4": "all the room for comments on a run, taken by guests who come and go",
     "login 1": "no sign-in, or a cookie that this server did not sign",

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
 MISSING = "mcp is not installed: `make extra EXTRA=mcp`, or pip install 'compileboard[mcp]'"
-NAME = "compileboard"
 MOST_CALLS = 16  #: limit: simultaneous tool calls of one visitor's agents
 MOST_CALLS_OF_ALL = 64  #: limit: simultaneous tool calls of all agents of a server
 MOST_REQUEST_BYTES = 1_000_000  #: limit: a request of an agent over HTTP
@@ -138,7 +137,7 @@ class Agents:
         self._session_of, self._toolbox = session_of, toolbox
         self._calls: dict[threading.Event, str] = {}
         self.server: Server[Any] = Server(
-            NAME,
+            "compileboard",
             version=own_version(),
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
@@ -275,8 +274,12 @@ class AgentRoute:
         return running
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request."""
-        await self._manager.handle_request(scope, receive, send)
+        """Answer a call; without sessions, no stream of events is kept open for a client."""
+        if scope["method"] == "POST":
+            await self._manager.handle_request(scope, receive, send)
+        else:
+            await send({"type": "http.response.start", "status": 405, "headers": [(b"allow", b"POST")]})
+            await send({"type": "http.response.body"})
 
 
 def _result(result: ToolResult) -> types.CallToolResult:

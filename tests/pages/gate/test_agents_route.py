@@ -75,8 +75,10 @@ def served(home: Path, rules: Rules, monkeypatch: pytest.MonkeyPatch) -> Iterato
         thread.join(10)
 
 
-def connected(url: str, headers: dict[str, str], work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
-    """Run a coroutine with a client of the SDK."""
+def connected(
+    url: str, headers: dict[str, str], work: Callable[[Any], Coroutine[Any, Any, Any]], mode: str = "auto"
+) -> Any:
+    """Run a coroutine with a client of the SDK; `legacy` is the protocol's revision of 2025."""
 
     async def run() -> Any:
         import httpx2
@@ -85,7 +87,7 @@ def connected(url: str, headers: dict[str, str], work: Callable[[Any], Coroutine
 
         async with (
             httpx2.AsyncClient(headers=headers) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
             return await work(client)
 
@@ -108,7 +110,8 @@ def posted(url: str, body: bytes, **headers: str) -> tuple[int, bytes]:
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
 
 
-def test_the_tools_are_listed_and_called_with_the_token(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_tools_are_listed_and_called_with_the_token(mode: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_id(home, "graph_break_zoo")
 
     async def work(client: Any) -> tuple[list[str], dict[str, Any], bool]:
@@ -118,7 +121,7 @@ def test_the_tools_are_listed_and_called_with_the_token(home: Path, monkeypatch:
         return listed, verdict.structured_content, bool(compiled.is_error)
 
     with served(home, OF_ANOTHER, monkeypatch) as (url, jobs):
-        listed, verdict, is_error = connected(url, TOKEN, work)
+        listed, verdict, is_error = connected(url, TOKEN, work, mode)
     assert listed == [tool.name for tool in TOOLS if not tool.is_local]
     assert verdict["run"] == run
     assert (is_error, [job.model for job in jobs]) == (False, [Model("code", "model = abs")])
@@ -229,3 +232,68 @@ def test_only_the_route_for_agents_needs_no_origin() -> None:
     assert replace(MINE, agents=PATH).refusal(asked) is None
     refused = [replace(MINE, agents=path).refusal(replace(asked, path="/upload")) for path in (PATH, "")]
     assert [each and each.status for each in (*refused, MINE.refusal(asked))] == [403, 403, 403]
+
+
+def called(name: str, arguments: str) -> bytes:
+    """A request that calls a tool with arguments in JSON."""
+    call = f'{{"name": "{name}", "arguments": {arguments}}}'
+    return f'{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {call}}}'.encode()
+
+
+@pytest.mark.attack("agent 4", "arguments that are deep, huge, of other types, or numbers that no machine has")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"run": ' + "[" * 90 + "]" * 90 + "}",
+        '{"run": ' + "[" * 20_000 + "]" * 20_000 + "}",
+        '{"run": "' + "../" * 100_000 + '"}',
+        '{"run": "x", "first": 1e999}',
+        '{"run": "x", "first": ' + "9" * 4_000 + "}",
+        '{"run": "x", "\\u0000\\u202e": 1}',
+        '{"run": "\\ud800"}',
+        "[]",
+        "null",
+    ],
+)
+def test_odd_arguments_are_refused_and_the_next_call_is_answered(
+    arguments: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(home, OF_ANOTHER, monkeypatch) as (url, _):
+        status, body = posted(url, called("findings", arguments), authorization=f"Bearer {MINE.secret}")
+        assert (status < 500, b"Traceback" in body, "\u202e" in body.decode()) == (True, False, False)
+        assert status >= 400 or b'"isError":true' in body or b'"error":{' in body
+        assert posted(url, LIST, authorization=f"Bearer {MINE.secret}")[0] == 200
+
+
+@pytest.mark.attack("agent 7", "clients that never read their answers, and streams that stay open")
+def test_clients_that_never_read_do_not_keep_others_waiting(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_id(home, "graph_break_zoo")
+    body = called("page", json.dumps({"run": run, "page": "guards", "most_chars": 200_000}))
+    head = "content-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+    with served(home, OF_ANOTHER, monkeypatch) as (url, _):
+        host, _, port = url.removeprefix("http://").removesuffix(PATH).partition(":")
+        silent = []
+        for method, sent in [*[("POST", body)] * 20, *[("GET", b"")] * 20]:
+            client = socket.create_connection((host, int(port)))
+            secret = f"authorization: Bearer {MINE.secret}\r\ncontent-length: {len(sent)}\r\n"
+            client.sendall(f"{method} {PATH} HTTP/1.1\r\nhost: {host}:{port}\r\n{head}{secret}\r\n".encode() + sent)
+            silent.append(client)
+        # The calls of the same visitor end, although nobody reads their answers, and leave room for others.
+        verdict, deadline = called("verdict", json.dumps({"run": run})), time.monotonic() + 20
+        while b'"isError":true' in posted(url, verdict, authorization=f"Bearer {MINE.secret}")[1]:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        for client in silent:
+            client.close()
+
+
+@pytest.mark.attack("agent 7", "streams of events that are kept open")
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_no_stream_is_kept_open_without_a_call(method: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(home, SAMPLES, monkeypatch) as (url, _):
+        connection = HTTPConnection(url.removeprefix("http://").removesuffix(PATH), timeout=5)
+        accept = {"accept": "text/event-stream", "mcp-protocol-version": "2025-11-25", "host": "board.example.org"}
+        connection.request(method, PATH, headers=accept)
+        answer = connection.getresponse()
+        assert (answer.status, answer.read(), answer.headers["allow"]) == (405, b"", "POST")
+        connection.close()
