@@ -258,37 +258,34 @@ def judge(task: Path, directory: Path) -> dict[str, Any]:
 
 def compare_calls(check: ModuleType, task: Path, directory: Path, least: float) -> list[float]:
     """Return the interval of the ratio original to solution of the calls' CPU time, measured alternately."""
-    calls: list[tuple[Watch, Callable[[], Any]]] = []
+    calls: list[Callable[[], Any]] = []
     runs: list[int] = []
     for path in (task, directory):
-        watch = Watch(Rules(backend="inductor"))
-        with replaced_compile(watch.compile):
-            call = check.timed(load(path / "model.py", f"timed_{len(calls)}"))
-            for _ in range(2):
-                call()
-            begin = time.process_time()
+        call = check.timed(load(path / "model.py", f"timed_{len(calls)}"))
+        for _ in range(2):
             call()
-            seconds = time.process_time() - begin
-        calls.append((watch, call))
+        seconds = _call_seconds(call, 1)
+        calls.append(call)
         runs.append(max(1, math.ceil(CALIBRATION_SECONDS / max(seconds, 1e-6))))
     ratios: list[float] = []
-    begin_all = time.monotonic()
-    while len(ratios) < PAIRS[0] or (len(ratios) < PAIRS[1] and time.monotonic() - begin_all < PAIR_SECONDS):
-        seconds_by_call = [0.0, 0.0]
-        for number in (0, 1) if len(ratios) % 2 else (1, 0):
-            watch, call = calls[number]
-            with replaced_compile(watch.compile):
-                begin = time.process_time()
-                for _ in range(runs[number]):
-                    call()
-                seconds_by_call[number] = (time.process_time() - begin) / runs[number]
-        ratios.append(seconds_by_call[0] / seconds_by_call[1])
+    begin = time.monotonic()
+    while len(ratios) < PAIRS[0] or (len(ratios) < PAIRS[1] and time.monotonic() - begin < PAIR_SECONDS):
+        order = (0, 1) if len(ratios) % 2 else (1, 0)
+        measured = {number: _call_seconds(calls[number], runs[number]) for number in order}
+        ratios.append(measured[0] / measured[1])
     ratios.sort()
     cut = (len(ratios) - 4) // 4 if len(ratios) > PAIRS[0] else 0
     low, high = ratios[cut], ratios[-1 - cut]
     if low < least:
         raise TaskFailure(f"{low:.2f}–{high:.2f} times the speed, at least {least} needed")
     return [round(low, 2), round(high, 2)]
+
+
+def _call_seconds(call: Callable[[], Any], runs: int) -> float:
+    begin = time.process_time()
+    for _ in range(runs):
+        call()
+    return (time.process_time() - begin) / runs
 
 
 def compare_first_calls(task: Path, directory: Path, least: float) -> list[float]:
@@ -317,12 +314,10 @@ def first_seconds(task: Path, directory: Path) -> float:
     """Return the CPU seconds of the first call in this process, compilers included."""
     check = load(task / "check.py", f"check_{task.name}")
     torch.set_num_threads(1)
-    watch = Watch(Rules(backend="inductor"))
-    with replaced_compile(watch.compile):
-        call = check.timed(load(directory / "model.py", "timed_model"))
-        begin = _cpu_seconds()
-        call()
-        return _cpu_seconds() - begin
+    call = check.timed(load(directory / "model.py", "timed_model"))
+    begin = _cpu_seconds()
+    call()
+    return _cpu_seconds() - begin
 
 
 def _cpu_seconds() -> float:

@@ -9,7 +9,7 @@ from torch import nn
 
 @dataclass
 class Config:
-    depth: int = 12
+    depth: int = 8
     width: int = 32
     heads: int = 4
 

@@ -18,5 +18,5 @@ def run(module, call):
 
 
 def timed(module):
-    grid, source = torch.randn(64, 64), torch.zeros(64, 64)
+    grid, source = torch.randn(32, 32), torch.zeros(32, 32)
     return lambda: module.simulate(grid, source, 16)
