@@ -23,6 +23,7 @@ def main() -> int:
     measuring.add_argument("--budget", type=float, default=420.0, help="seconds until no further group begins")
     measuring.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     commands.add_parser("fit", help="fit the parameters of predicted times again")
+    commands.add_parser("families", help="fit without each family of functions, and predict it")
     running = commands.add_parser("run", help="run the test models on this machine's GPU")
     running.add_argument("--out", type=Path, required=True, help="archive of the runs, .tar.gz")
     running.add_argument("--home", type=Path, required=True, help="directory for the runs")
@@ -33,11 +34,12 @@ def main() -> int:
         command.add_argument("--models", type=Path, default=MODELS, help="directory of test models")
     judging = commands.add_parser("judge", help="compare predicted times with measured ones that the fit did not see")
     judging.add_argument("archive", type=Path, nargs="?", help="runs of the test models; without it, the gallery's")
+    judging.add_argument("--calls", type=Path, help="file of whole calls of the same models")
     options = parser.parse_args()
     if options.command == "judge":
         from benchmarks.devices.compared import judge
 
-        judge(options.archive)
+        judge(options.archive, options.calls)
         return 0
     if options.command == "calls":
         from benchmarks.devices.whole import measure_calls
@@ -48,6 +50,11 @@ def main() -> int:
         from benchmarks.devices.compared import run_models
 
         return int(run_models(sorted(options.models.glob("*.py")), options.home, options.out) > 0)
+    if options.command == "families":
+        from benchmarks.devices.fit import families_table
+
+        print(families_table())
+        return 0
     if options.command == "fit":
         from benchmarks.devices.fit import write
 

@@ -9,6 +9,7 @@ the cache: the time of the events is added to the prediction.
 from __future__ import annotations
 
 import bisect
+import json
 import math
 import re
 import statistics
@@ -20,7 +21,7 @@ from pathlib import Path
 from core import CompileJob, LocalEngine, Model, Report, Run, Runner, Store, open_report, recordings
 from core.analysis.kernels.features import kernel_work
 from core.analysis.kernels.kernel import ALONE, schedule_of
-from core.analysis.kernels.ledger import LedgerRow, allowed_s, ceilings, ledger, product_dtype
+from core.analysis.kernels.ledger import LedgerRow, allowed_s, ceilings, ledger, predicted_calls, product_dtype
 from core.analysis.kernels.predicted import KernelWork, measured, predict
 from core.job import GIB
 from core.job.targets import TARGETS
@@ -32,7 +33,7 @@ from core.runs.stored import open_profile
 DEVICE = TARGETS["h200"]
 LEAST_S = 5e-6  # kernels of at least this time are compared one by one
 LEAST_GALLERY_S = 20e-6  # below, events around a call show the time of the launch
-WITHIN = 1.5  # factor of an error
+WITHIN, CALL_WITHIN = 1.5, 1.25  # factors of an error
 NO_MODEL = "no model"
 CALL = re.compile(r"call \d+")
 
@@ -215,9 +216,39 @@ def totals(rows: Sequence[KernelError]) -> str:
     return "\n".join(lines)
 
 
-def judge(archive: Path | None) -> None:
-    """Print the tables of the test models in an archive, or of the gallery."""
+def call_table(archive: Path, calls: Path) -> str:
+    """Return each model's calls as Markdown: measured one after another at the large batch, and predicted."""
+    measured_calls = json.loads(calls.read_text())["models"]
+    lines = ["| model | way | measured | predicted | ratio | limited by |", "|---|---|---|---|---|---|"]
+    errors: list[float] = []
+    inside = 0
+    with tempfile.TemporaryDirectory() as home:
+        for run in import_archive(Store(Path(home)), archive).added:
+            job = run.job()
+            name = Path(job.model.value).stem if job else run.id
+            rows = measured_calls.get(name, [])
+            rows = rows["calls"] if isinstance(rows, dict) else rows
+            taken = {row["way"]: row["each_us"] * 1e-6 for row in rows if row["batch"] == "large" and "each_us" in row}
+            for call in predicted_calls(open_report(run), DEVICE):
+                if call.way in taken:
+                    each = taken[call.way]
+                    errors.append(abs(math.log(each / call.time_s)))
+                    inside += call.low_s <= each <= call.high_s
+                    lines.append(
+                        f"| `{name}` | {call.way} | {each * 1e3:.2f} ms | {call.time_s * 1e3:.2f} ms "
+                        f"({call.low_s * 1e3:.2f}–{call.high_s * 1e3:.2f}) | {call.time_s / each:.2f} | {call.limit} |"
+                    )
+    close = sum(error <= math.log(CALL_WITHIN) for error in errors)
+    lines += ["", f"{close} of {len(errors)} calls within 25 %, {inside} in the interval."]
+    return "\n".join(lines)
+
+
+def judge(archive: Path | None, calls: Path | None) -> None:
+    """Print the tables of the test models in an archive, with their whole calls, or of the gallery."""
     rows = model_rows(archive) if archive else gallery_rows()
     print(table(rows, LEAST_S if archive else LEAST_GALLERY_S))
     print()
     print(totals(rows))
+    if archive and calls:
+        print()
+        print(call_table(archive, calls))

@@ -59,12 +59,13 @@ STARTS: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measured kernel: work, part of its reads that is not in the cache, seconds, function's name."""
+    """A measured kernel: work, part of its reads that is not in the cache, seconds, function's name, family."""
 
     work: KernelWork
     cold: float
     seconds: float
     name: str
+    family: str
 
     def error(self, parameters: Mapping[str, float]) -> float:
         """The logarithm of measured over predicted."""
@@ -86,8 +87,9 @@ def rows_of(data: Mapping[str, Any]) -> Iterator[Row]:
             work = call_work(record) if key.startswith("calls") else kernel_work(record)
             if work is not None and "warm_us" in record:
                 name = record.get("kernel", "").rstrip("0123456789") or str(record.get("sizes"))
-                yield Row(work, 0.0, record["warm_us"][1] * 1e-6, name)
-                yield Row(work, 1.0, record["cold_us"][1] * 1e-6, name)
+                family = record.get("kind") or record["op"]
+                yield Row(work, 0.0, record["warm_us"][1] * 1e-6, name, family)
+                yield Row(work, 1.0, record["cold_us"][1] * 1e-6, name, family)
 
 
 def kernel_work(record: Mapping[str, Any]) -> KernelWork | None:
@@ -241,10 +243,7 @@ def rows_by_kind(data: Mapping[str, Any]) -> dict[str, list[Row]]:
 
 def fit_kind(rows: Sequence[Row], shared: Mapping[str, float]) -> dict[str, Any]:
     """Return one kind's parameters, interval and sizes; `shared` are those of loops for all kinds."""
-    work = rows[0].work
-    start = STARTS.get(work.key) or STARTS[work.kind]
-    used = MEMORY if work.product else (*MEMORY, *INDEXED, "window_s") if work.kind != "loop" else shared
-    fixed = {name: shared[name] for name in used if name in shared}
+    start, fixed = _beginning(rows[0].work, shared)
     found = fitted(rows, start, fixed, MOST_ROUNDS)
     unseen = _unseen_errors(rows, found, fixed)
     brief, other = ([error for error, time_s in unseen if (time_s < BRIEF_S) == is_brief] for is_brief in (True, False))
@@ -255,6 +254,35 @@ def fit_kind(rows: Sequence[Row], shared: Mapping[str, float]) -> dict[str, Any]
         "brief": _interval(brief if len(brief) >= ENOUGH else every),
         "sizes": [min(row.work.size for row in rows), max(row.work.size for row in rows)],
     }
+
+
+def _beginning(work: KernelWork, shared: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the parameters that the fit of a kind begins with, and those that it shares with other kinds."""
+    used = MEMORY if work.product else (*MEMORY, *INDEXED, "window_s") if work.kind != "loop" else shared
+    return STARTS.get(work.key) or STARTS[work.kind], {name: shared[name] for name in used if name in shared}
+
+
+def families(data: Mapping[str, Any]) -> Iterator[tuple[str, str, list[float]]]:
+    """Yield kind, family and the errors of a fit of the kind without that family."""
+    kinds = json.loads(PARAMETERS.read_text())["kinds"]
+    for key, rows in sorted(rows_by_kind(data).items()):
+        shared = {} if key == "loop" else kinds["loop" if key == "indexed loop" else "indexed loop"]["parameters"]
+        start, fixed = _beginning(rows[0].work, shared)
+        for family in sorted({row.family for row in rows}):
+            seen = [row for row in rows if row.family != family]
+            if len(seen) >= ENOUGH:
+                parameters = {**fixed, **fitted(seen, start, fixed, MOST_ROUNDS)}
+                yield key, family, [row.error(parameters) for row in rows if row.family == family]
+
+
+def families_table() -> str:
+    """Return the errors of each family of functions that a fit did not see, as Markdown."""
+    lines = ["| kind | family left out | kernels | median error | within 1.5 |", "|---|---|---|---|---|"]
+    for key, family, errors in families(read(FILE)):
+        sizes = [abs(error) for error in errors]
+        within = sum(size <= math.log(1.5) for size in sizes) / len(sizes)
+        lines.append(f"| {key} | {family} | {len(sizes)} | {math.expm1(statistics.median(sizes)):.0%} | {within:.0%} |")
+    return "\n".join(lines)
 
 
 def _unseen_errors(
