@@ -44,12 +44,12 @@ def main() -> int:
     if options.command == "calls":
         from benchmarks.devices.whole import measure_calls
 
-        measure_calls(sorted(options.models.glob("*.py")), options.out, options.budget)
+        measure_calls(sorted(options.models.resolve().glob("*.py")), options.out, options.budget)
         return 0
     if options.command == "run":
         from benchmarks.devices.compared import run_models
 
-        return int(run_models(sorted(options.models.glob("*.py")), options.home, options.out) > 0)
+        return int(run_models(sorted(options.models.resolve().glob("*.py")), options.home, options.out) > 0)
     if options.command == "families":
         from benchmarks.devices.fit import families_table
 

@@ -59,7 +59,7 @@ STARTS: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A measured kernel: work, part of its reads that is not in the cache, seconds, function's name, family."""
+    """A measured kernel: work, part of its reads not in the cache, seconds, function, family."""
 
     work: KernelWork
     cold: float
