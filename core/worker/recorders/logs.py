@@ -226,21 +226,30 @@ def watching_tracing(emit: Emit) -> Iterator[None]:
         yield
         return
     from torch._dynamo.dynamo_profiler import DynamoProfilerState
+    from torch._dynamo.output_graph import OutputGraph
 
-    original = DynamoProfilerState.dump_stats
+    original, stop = DynamoProfilerState.dump_stats, OutputGraph.mark_bytecode_tracing_stop
 
     def record(state: DynamoProfilerState, *_: Any, **__: Any) -> None:
         functions = tuple(_functions(state.timings))
         if functions:
             emit(DynamoProfile(functions=functions))
 
+    def stop_tracing(graph: OutputGraph) -> None:
+        # At a graph break, torch 2.13 has no root translator any more, whose code its profiler would read.
+        if graph.root_tx is None:
+            graph.profiler_state = None
+        stop(graph)
+
     # Torch prints the profile at the end of each attempt.
     DynamoProfilerState.dump_stats = record  # type: ignore[method-assign]
+    OutputGraph.mark_bytecode_tracing_stop = stop_tracing  # type: ignore[method-assign]
     try:
         with torch._dynamo.config.patch(OPTION, True):
             yield
     finally:
         DynamoProfilerState.dump_stats = original  # type: ignore[method-assign]
+        OutputGraph.mark_bytecode_tracing_stop = stop  # type: ignore[method-assign]
 
 
 def _functions(timings: Sequence[Any]) -> Iterator[TracedFunction]:
