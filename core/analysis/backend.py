@@ -17,6 +17,8 @@ from core.report import AnnotationTable, Compilation, Execution, Executions, Gua
 
 INDUCTOR = "inductor"
 MOST_PROBLEM_CHARS = 200  #: a backend's problem in a sentence
+# A checkpoint's backward ends a recomputation by this exception as soon as it has what was saved.
+STOPPED = "raised _StopRecomputationError"
 NODE_COLUMN = "node"
 CellValue = str | int | float | None
 
@@ -153,7 +155,7 @@ def backend_problems(report: Report) -> tuple[BackendProblem, ...]:
             execution.compilation, names.get(execution.compilation, ""), execution.problem, execution=execution
         )
         for execution in report.executions
-        if execution.problem
+        if execution.problem and not execution.problem.startswith(STOPPED)
     )
     return (*at_compile, *at_run)
 

@@ -194,6 +194,10 @@ class ScriptRecorder:
         if isinstance(compiled, eval_frame.OptimizedModule):
             compiled.forward = self._around(number, compiled.forward)
             return compiled
+        if isinstance(compiled, type):
+            # torch compiles what a call of an instance runs, and returns the class itself.
+            compiled.__call__ = self._around(number, compiled.__call__)  # type: ignore[method-assign]
+            return compiled
         return self._around(number, compiled)
 
     def _around(self, number: int, compiled: Callable[..., Any]) -> Callable[..., Any]:

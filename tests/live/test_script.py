@@ -79,6 +79,30 @@ copy.deepcopy(opt)
 print(inner.__name__, __name__, sys.argv[1:], torch.compiler.is_compiling())
 """
 
+DECORATED_CLASSES = """import torch
+
+
+@torch.compile(backend="eager")
+class Scale:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return x.sin() * self.factor
+
+
+@torch.compile(backend="eager")
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()
+
+
+scale, net = Scale(2.0), Net()
+scale(torch.ones(3))
+net(torch.ones(3))
+print(isinstance(scale, Scale), isinstance(net, Net))
+"""
+
 
 def run_of(runner: Runner, code: str | Path, *arguments: str) -> tuple[Run, Report]:
     model = Model("file", str(code)) if isinstance(code, Path) else Model("code", code)
@@ -214,3 +238,12 @@ def test_a_first_call_is_compiled_whatever_fullgraph_is(runner: Runner, fullgrap
     )
     _, report = run_of(runner, code)
     assert [(call.how, call.compilations) for call in report.calls] == [("compiled", 1), ("reused", 0)]
+
+
+def test_a_decorated_class_stays_a_class_and_the_calls_of_its_objects_are_recorded(runner: Runner) -> None:
+    run, report = run_of(runner, DECORATED_CLASSES)
+    assert report.script is not None
+    assert run.output_tail().split() == ["True", "True"]
+    assert [entry.name for entry in report.script.entries] == ["Scale", "Net"]
+    assert report.script.calls == (1, 1)
+    assert len(report.compilations) == 2

@@ -23,7 +23,7 @@ from core.analysis.findings.break_advice import (
     users_name,
 )
 from core.analysis.findings.errors import dynamo_error_words, phase_words
-from core.analysis.findings.finding import Finding, Rule, RunFacts, book
+from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case
 from core.analysis.findings.number_advice import (
     attribute_words,
     class_words,
@@ -43,6 +43,8 @@ from core.report import NO_REASON, Compilation, GraphBreak, Place, Recompile, fr
 FEW_LEFT = 2
 UNKNOWN_CAUSE = "The page Recompiles shows which guard failed at which call."
 OWN_CODE = "There is nothing to change: the code is torch's own."
+# A decorator of `torch.compile` gets the object of `staticmethod` instead of its function.
+STATIC_INSIDE = re.compile(r"^\s*@torch\.compile\b[^\n]*\n\s*@staticmethod\b", re.MULTILINE)
 MODEL_COMPILED = "The model inside is compiled by itself."
 FRAME_SKIPPED = (
     "Move the code that Dynamo cannot trace out of this function, before or after its call. In a loop, even a call to "
@@ -174,6 +176,8 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
     words, other = phase_words(compilation, first) if compilation is not None else ("", None)
     if words:
         return words, other
+    if compilation is not None and "did not return callable" in compilation.error:
+        return case("no callable"), None
     advice, proposal = next_rung(facts)
     return f"torch's full error is below. {advice}", proposal
 
@@ -181,7 +185,7 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
 def _skipped_advice(facts: RunFacts, first: Failure) -> tuple[str, Proposal | None]:
     """Return the advice for a skipped frame: the first fix of its breaks, in words and as a job."""
     if _is_own_failure(facts, first):
-        return OWN_CODE, None
+        return _own_advice(facts, _breaks_of(facts, first.compilation)), None
     for graph_break in _breaks_of(facts, first.compilation):
         if words := cure_of_break(facts, graph_break):
             return words, fix_proposal(facts, graph_break)
@@ -243,14 +247,22 @@ def _at(graph_break: GraphBreak) -> str:
     return f" at `{line.short}`, in `{place.short}`" if line and is_library(place.file) else f" at `{place.short}`"
 
 
+def _own_advice(facts: RunFacts, own: Sequence[GraphBreak]) -> str:
+    """Return the advice for graph breaks in torch's own code."""
+    if STATIC_INSIDE.search(facts.source):
+        return case("static inside")
+    if any(compilation.status == "ok" for compilation in facts.report.compilations):
+        return f"{OWN_CODE} {MODEL_COMPILED}"
+    return case("sharded whole") if "FSDP" in map(owner_in_torch, own) else OWN_CODE
+
+
 def _own_finding(facts: RunFacts, own: Sequence[GraphBreak]) -> Finding:
-    compiled = any(compilation.status == "ok" for compilation in facts.report.compilations)
     owners = ", ".join(dict.fromkeys(map(owner_in_torch, own)))
     return Finding(
         rule="graph breaks",
         title=f"{count(len(own), 'graph break')} in the code of {owners} itself.",
         reason=f"{own[0].reason.rstrip('.')} at `{own[0].place.short}`.",
-        advice=f"{OWN_CODE} {MODEL_COMPILED}" if compiled else OWN_CODE,
+        advice=_own_advice(facts, own),
         page="graph_breaks",
         compilation=own[0].compilations[-1] if own[0].compilations else "",
         weight="note",

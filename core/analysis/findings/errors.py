@@ -61,6 +61,9 @@ CHECK = (
     "before it; otherwise compute without this condition."
 )
 
+# What torch says of two inputs of a higher-order op.
+SHARED_INPUTS = "Input-to-input aliasing"
+
 
 def raised_at_run_time(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for an error that compiled code raised in a call."""
@@ -123,12 +126,14 @@ def not_called(facts: RunFacts) -> Iterator[Finding]:
     for entry, calls in zip(script.entries, script.calls, strict=False):
         if not calls:
             at = f" at `{entry.place.short}`" if entry.place.file else ""
-            advice = case("not called in place" if IN_PLACE.search(_line_of(facts, entry)) else "not called")
+            is_function = re.search(rf"^class {re.escape(entry.name)}\(.*\bFunction\)", facts.source, re.MULTILINE)
+            in_place = IN_PLACE.search(_line_of(facts, entry))
+            name = "not called function" if is_function else "not called in place" if in_place else "not called"
             yield Finding(
                 rule="not called",
                 title=case("not called", "title", name=entry.name, at=at),
                 reason=case("not called", "reason"),
-                advice=advice,
+                advice=case(name, name=entry.name),
                 page="overview",
             )
 
@@ -213,6 +218,8 @@ def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> st
             return fix_words(choice)
         condition = _condition(broken.code)
         return CHECK.format(condition=condition) if condition else ""
+    if SHARED_INPUTS in compilation.error:
+        return case("inputs share memory")
     logical = with_tensors(broken.code) if _operator(facts, compilation) else ""
     if logical:
         return case("logical", code=logical)

@@ -47,6 +47,10 @@ DEFINE_ONCE = (
     "A class that is defined again is another class: define it once, at module level. If `{name}` has several classes, "
     "each needs a compilation."
 )
+# Mark of a class that a function defines.
+LOCAL_CLASS = "<locals>"
+# Integers that torch specializes on even with `dynamic=True`.
+ZERO_OR_ONE = re.compile(r" == [01]\s*(?:#|$)", re.MULTILINE)
 # Class in torch's reason.
 CLASS = re.compile(r"type=<class '[^']*?(\w+)'>")
 # Class that the backend `eager` makes in each call for an `autograd.Function` in a graph.
@@ -64,14 +68,21 @@ def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Pr
     """
     last = LAST_NAME.search(name)
     is_argument = ARGUMENT.fullmatch(name) is not None
-    if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
+    if _is_symbolic(facts, reason) and not ZERO_OR_ONE.search(reason.reason):
         return SYMBOLIC, _dynamic()
     key = key_of(reason.code, last[1]) if last else ""
     if key:
         return (KEY_OF_ARGUMENT if is_argument else KEY).format(key=key, name=name), None
     if INTEGER_OF_MODULE.name in reason.hint:
         return OF_INTEGERS, _symbolic_integers()
+    if is_argument and _is_symbolic(facts, reason):
+        return case("zero or one", name=name), None
     return (PASS_TENSOR.format(name) if is_argument else STORE_TENSOR), None
+
+
+def _is_symbolic(facts: RunFacts, reason: Recompile) -> bool:
+    """Return True if torch made the number a symbol, and the job leaves `dynamic` to torch."""
+    return number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None
 
 
 def hyperparameter_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
@@ -80,13 +91,15 @@ def hyperparameter_words(facts: RunFacts, reason: Recompile, name: str) -> tuple
     key = match[1] if match else ""
     if key in CYCLED:
         return _cycling_words(facts, key), None
-    dynamic = number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None
+    dynamic = _is_symbolic(facts, reason)
     return (RATE if key == "lr" else CONSTANT.format(key=key)), _dynamic() if dynamic and key == "lr" else None
 
 
 def class_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for an object of another class, in words; there is no job for it."""
-    return OF_TEMPLATE if makes_classes(facts, [reason.compilation]) else DEFINE_ONCE.format(name=name), None
+    if makes_classes(facts, [reason.compilation]):
+        return OF_TEMPLATE, None
+    return case("local class") if LOCAL_CLASS in reason.reason else DEFINE_ONCE.format(name=name), None
 
 
 def member_words(facts: RunFacts, reason: Recompile, _: str) -> tuple[str, Proposal | None]:
@@ -124,7 +137,7 @@ def attribute_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str,
     """Return the advice for a varying number in an attribute, in words and as a job; the job may be None."""
     attribute = name.rpartition(".")[2]
     use = attribute_use(facts.source, attribute)
-    if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
+    if _is_symbolic(facts, reason) and not ZERO_OR_ONE.search(reason.reason):
         return SYMBOLIC, _dynamic()
     key = key_of(reason.code, attribute) or (use.key if use else "")
     if key:

@@ -6,7 +6,6 @@ Finds: graph breaks or nothing compiled
 Cause: staticmethod|static method
 Cure: staticmethod.*(above|below|first|order|outer)|(swap|exchange|order|below|under).*(staticmethod|decorator)
 Expects: breaks 0
-Lacks: explained, cured
 """
 
 import torch

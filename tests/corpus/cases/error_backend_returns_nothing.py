@@ -6,7 +6,6 @@ Finds: not compiled: failed or raised in a script
 Cause: callable|return
 Cure: must return|return (the|a|graph)|let it return
 Expects: graphs 1
-Lacks: cured
 """
 
 import torch

@@ -6,7 +6,6 @@ Finds: not callable or raised in a script
 Cause: classmethod|class method
 Cure: classmethod.*(above|first|order|outer)|(below|under|inside|order|swap).*classmethod
 Expects: graphs 1
-Lacks: cured
 """
 
 import torch

@@ -2,11 +2,10 @@ r"""An export names the dynamic sizes of one input only, and the other is a keyw
 
 Source: https://github.com/pytorch/pytorch/issues/150371
 Run: --script
-Finds: input of an export or raised in a script
+Finds: input of an export
 Cause: dynamic_shapes
 Cure: an entry for|each input|all inputs|as many
 Expects: skipped 0
-Lacks: cured
 """
 
 import torch

@@ -2,11 +2,10 @@ r"""A model is compiled first and exported then, with sizes by the names of its 
 
 Source: https://github.com/pytorch/pytorch/pull/166358
 Run: --script
-Finds: raised in a script or input of an export or names of a compiled module
+Finds: names of a compiled module
 Cause: dynamic_shapes|compiled
 Cure: original|before|_orig_mod|not compiled|uncompiled
 Expects: skipped 0
-Lacks: cured
 """
 
 import torch

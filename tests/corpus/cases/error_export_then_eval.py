@@ -2,11 +2,10 @@ r"""An exported network is switched to evaluation after its export.
 
 Source: https://github.com/pytorch/pytorch/issues/151726
 Run: --script
-Finds: raised in a script or mode of an export
+Finds: input of an export
 Cause: eval\(\)
 Cure: before the export|before exporting|eval\(\).*before|export.*(twice|each mode)
 Expects: skipped 0
-Lacks: cured
 """
 
 import torch

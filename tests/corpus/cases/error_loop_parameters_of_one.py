@@ -5,7 +5,6 @@ Finds: not compiled: failed or graph breaks
 Cause: alias
 Cure: parameter.*clone|clone.*parameter|separate
 Expects: graphs 1
-Lacks: cured
 """
 
 import torch

@@ -2,11 +2,10 @@ r"""A wrapper passes an argument that `torch.compile` does not have.
 
 Source: https://github.com/Dao-AILab/quack/pull/183
 Run: --script
-Finds: raised in a script or unknown setting
+Finds: unknown setting
 Cause: cache_limit|unexpected keyword
 Cure: recompile_limit|has no argument|leave .*out
 Expects: graphs 1
-Lacks: cured
 """
 
 import torch

@@ -6,7 +6,6 @@ Finds: graph breaks or nothing compiled
 Cause: FSDP|fully_shard|hook
 Cure: before.*(shard|FSDP)|each (block|layer)
 Expects: breaks 0
-Lacks: cured
 """
 
 import torch

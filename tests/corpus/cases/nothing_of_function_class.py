@@ -2,11 +2,10 @@ r"""The class of a custom Function is decorated, and only its `apply` is called.
 
 Source: https://github.com/fla-org/flash-linear-attention/issues/979
 Run: --script
-Finds: nothing compiled or not called
+Finds: not called
 Cause: autograd\.Function|never called
 Cure: function that calls|compile a function
 Expects: graphs 1, breaks 0
-Lacks: detected, explained, cured
 """
 
 import torch

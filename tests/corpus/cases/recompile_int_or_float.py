@@ -5,7 +5,6 @@ Finds: recompiles
 Cause: temperature
 Cure: tensor|float|same type
 Expects: recompiles 0
-Lacks: cured
 """
 
 import torch
