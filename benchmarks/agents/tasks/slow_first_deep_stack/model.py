@@ -9,7 +9,7 @@ from torch import nn
 
 @dataclass
 class Config:
-    depth: int = 8
+    depth: int = 24
     width: int = 32
     heads: int = 4
 

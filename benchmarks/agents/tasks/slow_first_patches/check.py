@@ -13,6 +13,7 @@ def run(module, call):
     results = []
     for size, height, width in ((4, 8, 16), (3, 9, 6)):
         model, forward = module.build(size)
+        results.append(call(forward, torch.randn(2, 3, height, width)).detach())
         out = call(forward, torch.randn(2, 3, height, width))
         out.square().sum().backward()
         results.append([out.detach(), gradients(model), [name for name, _ in model.named_parameters()]])

@@ -13,6 +13,7 @@ def run(module, call):
     results = []
     for width, most in ((16, 100), (24, 333)):
         rotary, forward = module.build(width, most)
+        results.append(call(forward, torch.randn(7, width), torch.randint(most, (7,))).detach())
         out = call(forward, torch.randn(7, width), torch.randint(most, (7,)))
         out.square().sum().backward()
         results.append([out.detach(), rotary.scale.grad, list(rotary.state_dict())])
