@@ -90,7 +90,12 @@ def test_each_other_kind_of_field_has_its_label_its_help_and_its_bounds() -> Non
         example="0.0, mask.1",
     )
     assert (there["calls"].kind, there["calls"].label) == ("lines", "calls")
-    assert there["caches"].choices == {"objects": "objects alone", "cold": "cold", "warm": "warm"}
+    assert there["caches"].choices == {
+        "objects": "objects alone",
+        "cold": "cold",
+        "warm": "warm",
+        "bundle": "bundle",
+    }
 
 
 def test_devices_of_this_machine_and_targets_are_offered() -> None:
