@@ -64,6 +64,8 @@ LOCATION = re.compile(r"^(\S+):(\d{1,9}) in (\S+)$")
 TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*)$')
 LATENCY = re.compile(r"^Guard latency = ([0-9.]+) us", re.MULTILINE)
 HINT = " (HINT: "
+# Where torch 2.15 splits a hint into two, in the middle of a sentence.
+SPLIT_HINT = re.compile(r"(?<![.!?:)\]\s])(?:[^\S\n]+\n  Hint: |\n  Hint: (?=[a-z(]))")
 # A manager has at most one leaf of these kinds, so adjacent lines are its parts.
 OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
 MAX_LINES = 500_000  #: limit: lines of a guard tree
@@ -114,7 +116,7 @@ def parse_graph_break(text: str) -> GraphBreak:
     return GraphBreak(
         reason=_reason(message),
         explanation=explanation[0] if explanation else "",
-        hints=tuple(_field(message, "Hint")),
+        hints=tuple(_field(SPLIT_HINT.sub(" ", message), "Hint")),
         context=next(iter(_field(message, "Developer debug context")), ""),
         registry_id=f"GB{registry.group(1)}" if registry else "",
         place=Place(where.file, where.line),

@@ -44,6 +44,23 @@ User code traceback:
     )
 
 
+@pytest.mark.parametrize(
+    ("hints", "expected"),
+    [
+        (("Avoid the check inside", "torch.compile regions."), ("Avoid the check inside torch.compile regions.",)),
+        (("Move it outside ", "`torch.compile` region."), ("Move it outside `torch.compile` region.",)),
+        (("Take a type", "(e.g. list)", "It may be a bug"), ("Take a type (e.g. list)", "It may be a bug")),
+        (("Set `a = True`.", "or not"), ("Set `a = True`.", "or not")),
+        (("Use another dict", "`torch.compile` may help"), ("Use another dict", "`torch.compile` may help")),
+    ],
+)
+def test_a_hint_that_torch_splits_in_the_middle_of_a_sentence_is_one(
+    hints: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    lines = "\n".join(f"  Hint: {hint}" for hint in hints)
+    assert parse_graph_break(f"Reason\n  Explanation: none.\n{lines}\n").hints == expected
+
+
 @pytest.mark.parametrize("text", ["", "something else", "\n\n"])
 def test_graph_break_of_another_form_is_kept_as_text(text: str) -> None:
     found = parse_graph_break(text)
