@@ -158,6 +158,19 @@ def nothing_compiled(facts: RunFacts) -> Iterator[Finding]:
         if any(name in row and re.search(row[name], text) for name, text in texts.items()):
             yield Finding("nothing compiled", row["title"], row["reason"], row["advice"], page="overview")
             return
+    line = 0 if script.entries else _compiling_line(facts.source)
+    if line:
+        at = f" at `{facts.path.rpartition('/')[2]}:{line}`"
+        title, reason = (case("not reached", part, at=at) for part in ("title", "reason"))
+        yield Finding("nothing compiled", title, reason, case("not reached"), page="overview")
+
+
+def _compiling_line(source: str) -> int:
+    """Return the number of the first line with `torch.compile`; 0 without one."""
+    code = read_code(source)
+    named = ast.walk(code.tree) if code is not None else ()
+    lines = (each.lineno for each in named if isinstance(each, ast.Attribute) and ast.unparse(each) == "torch.compile")
+    return min(lines, default=0)
 
 
 def phase_words(compilation: Compilation, first: Failure) -> tuple[str, Proposal | None]:

@@ -6,7 +6,6 @@ Finds: nothing compiled
 Cause: never|not (reached|called|run)|no call|branch
 Cure: indent|branch|reach|out of|call torch\.compile
 Expects: graphs 1
-Lacks: detected, explained, cured
 """
 
 import torch
