@@ -175,7 +175,7 @@ def _branches(code: UserCode, node: ast.If | ast.IfExp) -> Branches | None:
         return branches if _is_pure([node.body, node.orelse]) else None
     body = node.body[0] if len(node.body) == 1 else None
     orelse = node.orelse[0] if len(node.orelse) == 1 else None if node.orelse else _next_statement(code, node)
-    if _is_elif(code, node) or body is None:
+    if _is_elif(code, node) or body is None or len(node.orelse) > 1:
         return None
     if isinstance(body, ast.Return) and isinstance(orelse, ast.Return) and body.value and orelse.value:
         if not _is_pure([body.value, orelse.value]):

@@ -102,6 +102,14 @@ LEFT = (
     ("where:5", "    if x is None:\n        return x\n    return -x\n"),
     ("where:5", "    if x.any():\n        y = x\n    else:\n        z = x\n    return x\n"),
     ("where:7", "    if x is None:\n        y = x\n    elif x.any():\n        y = -x\n    return x\n"),
+    (
+        "where:5",
+        "    if x.any():\n        x = -x\n    else:\n        top = x.amax()\n        x = x / top\n    return x\n",
+    ),
+    (
+        "cond:5",
+        "    if x.any():\n        x = -x\n    else:\n        top = x.amax()\n        x = x / top\n    return x\n",
+    ),
     ("where:5", "    return (y := x) if x.any() else -x\n"),
     ("keep_tensor:5", "    return x.item\n"),
     ("eager_only:5", "    x += 1; print(x)\n    return x\n"),
