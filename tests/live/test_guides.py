@@ -234,7 +234,7 @@ print(found["title"], sorted(one["name"] for one in found["categories"]))
 
 def test_an_overlay_is_sent_with_every_graph(copy: Copy) -> None:
     field, line = code("adding-an-overlay")
-    copy.put("core/graph/modules.py", textwrap.indent(field, " " * 4), before="\n\n@lru_cache")
+    copy.put("core/graph/modules.py", textwrap.indent(field, " " * 4), before="\n\ndef line_words")
     filled = said("adding-an-overlay", "rank=")
     copy.put("core/graph/fx.py", f", {filled}", before=")\n\n    def _node(")
     copy.put("core/graph/overlays.py", f"        {line.strip()},\n", before='        number("bytes"')

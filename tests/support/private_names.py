@@ -288,6 +288,12 @@ PRIVATE_NAMES = (
     ),
     PrivateName("torch.compiler._cache", "CacheArtifactManager.deserialize", "sizes of the parts of a bundle"),
     PrivateName("torch._dynamo.dynamo_profiler", "DynamoProfilerState.dump_stats", "replaced: recorded", since="2.13"),
+    PrivateName(
+        "torch._dynamo.output_graph",
+        "OutputGraph.mark_bytecode_tracing_stop",
+        "wrapped: ends a profile at a graph break",
+        since="2.13",
+    ),
     *rows(
         "torch._inductor.config",
         "called with the scheduler's nodes around fusion",

@@ -68,7 +68,7 @@ def compile_model(
     arguments: Annotated[tuple[Text, ...], Meta(description="command line of the script")] = (),
     options: Options = NO_OPTIONS,
 ) -> AgentAnswer:
-    """Run a model or a script that calls it with torch.compile, and return verdict and findings of the run."""
+    """Run a model, or a script that calls it, with torch.compile; return the run's verdict and findings."""
     model = call.session.model(file, code, sample, script)
     return call.executed(call.session.job(CompileJob(model, arguments=arguments), options)).verdict
 

@@ -22,7 +22,7 @@ from tests.support.places import STORES, TRACES
 
 # Fields of a report that an older version did not have, as they are without a record.
 ADDED_SINCE: dict[str, Any] = {
-    **dict.fromkeys(("bisection", "bits", "script", "explained")),
+    **dict.fromkeys(("bisection", "bits", "script", "explained", "filled_caches")),
     **{
         name: []
         for name in ("debug_files", "logs", "captures", "neighbours", "metrics", "configs", "graph_runs", "vllm")
@@ -141,7 +141,7 @@ def test_a_store_of_an_older_version_opens_as_it_did(tmp_path: Path) -> None:
     stored_then["schema"] = SCHEMA
     for compilation in stored_then["compilations"]:
         # Its log has a note of a dump and no start of a compilation: no record says that one did not finish.
-        compilation |= {name: [] for name in ADDED_LISTS} | {"status": "ok"}
+        compilation |= {name: [] for name in ADDED_LISTS} | {"status": "ok", "traced": None}
         for name, added in ADDED_IN_LISTS.items():
             compilation[name] = [{**added, **value} for value in compilation[name]]
     assert json.loads(to_json(open_report(run))) == stored_then
