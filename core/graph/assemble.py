@@ -443,7 +443,8 @@ class Refusals:
         first, second = (groups[place] for place in pair)
         badges = " and ".join(group.badge for group in (first, second) if group.badge)
         label = f"both {first.label}" if first.label == second.label else f"{first.label} with {second.label}"
-        return Largest(name, badges, label, text if self.saves(pair) else "0 B at stake", (first.id, second.id))
+        name, text = (name, text) if self.saves(pair) else ("refused, and nothing to save", "0 B at stake")
+        return Largest(name, badges, label, text, (first.id, second.id))
 
     def _kind(self, pair: tuple[int, int], groups: Sequence[Group]) -> Hashable:
         """Return what equal pairs share, such as those of each layer."""

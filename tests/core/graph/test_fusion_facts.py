@@ -239,4 +239,5 @@ def test_the_largest_missed_fusion_is_one_that_could_save_bytes() -> None:
         replace(each, rejected=tuple((first, second, "no shared data") for first, second, _ in each.rejected))
         for each in case.schedule.rounds
     )
-    assert transformer(rounds=apart).model.largest[-1].value == "0 B at stake"
+    largest = transformer(rounds=apart).model.largest[-1]
+    assert (largest.name, largest.value) == ("refused, and nothing to save", "0 B at stake")
