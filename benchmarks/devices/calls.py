@@ -239,17 +239,26 @@ def _attention(scale: int) -> Iterator[Call]:
             for causal in (0, 1):
                 if (causal and index % 2) or (dtype == "float16" and index % 3) or (causal and queries != keys):
                     continue
-                sizes = {
-                    "batch": max(1, batch // scale),
-                    "heads": heads,
-                    "queries": max(1, queries // scale),
-                    "keys": max(1, keys // scale),
-                    "width": width,
-                    "causal": causal,
-                }
-                flops = 4 * sizes["batch"] * heads * sizes["queries"] * sizes["keys"] * width
-                for op, factor in (("attention", 1.0), ("attention_backward", 2.5)):
-                    yield Call(op, dtype, sizes, int(flops * factor), partial(_attended, op, sizes, dtype))
+                yield from _attention_calls(dtype, (batch, heads, queries, keys, width, causal), scale)
+
+
+def _attention_calls(dtype: str, row: tuple[int, ...], scale: int) -> tuple[Call, Call]:
+    """Return an attention and its backward; a row is batch, heads, queries, keys, width, and 1 if causal."""
+    batch, heads, queries, keys, width, causal = row
+    sizes = {
+        "batch": max(1, batch // scale),
+        "heads": heads,
+        "queries": max(1, queries // scale),
+        "keys": max(1, keys // scale),
+        "width": width,
+        "causal": causal,
+    }
+    flops = 4 * sizes["batch"] * heads * sizes["queries"] * sizes["keys"] * width
+    forward, backward = (
+        Call(op, dtype, sizes, int(flops * factor), partial(_attended, op, sizes, dtype))
+        for op, factor in (("attention", 1.0), ("attention_backward", 2.5))
+    )
+    return forward, backward
 
 
 def _attended(op: str, sizes: dict[str, int], dtype: str, device: str) -> Callable[[], Any]:

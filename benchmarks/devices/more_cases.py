@@ -295,19 +295,12 @@ def _attention(scale: int) -> Iterator[Call]:
         (8, 16, 197, 197, 80, 0),
     ]
     for dtype in ("bfloat16", "float32"):
-        for batch, heads, queries, keys, width, causal in rows:
-            sizes = {
-                "batch": max(1, batch // scale),
-                "heads": heads,
-                "queries": max(1, queries // scale),
-                "keys": max(1, keys // scale),
-                "width": width,
-                "causal": causal,
-            }
-            flops = 4 * sizes["batch"] * heads * sizes["queries"] * sizes["keys"] * width
-            for op, factor in (("attention", 1.0), ("attention_backward", 2.5)):
-                if op == "attention" or queries > 1:
-                    yield Call(op, dtype, sizes, int(flops * factor), partial(base._attended, op, sizes, dtype))
+        for row in rows:
+            forward, backward = base._attention_calls(dtype, row, scale)
+            yield forward
+            # A row of one query is a step of generation, which has no backward.
+            if row[2] > 1:
+                yield backward
 
 
 def _skinny(scale: int) -> Iterator[Call]:

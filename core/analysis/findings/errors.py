@@ -24,7 +24,7 @@ from core.analysis.findings.break_advice import (
 )
 from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, first_sentences, known_causes
 from core.analysis.repairs.offers import line_of
-from core.analysis.repairs.source import CodeFix, Proposal, read_code
+from core.analysis.repairs.source import CodeFix, Proposal, dotted, read_code
 from core.report import Compilation, EntryPoint, GraphBreak
 
 HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)
@@ -169,7 +169,7 @@ def _compiling_line(source: str) -> int:
     """Return the number of the first line with `torch.compile`; 0 without one."""
     code = read_code(source)
     named = ast.walk(code.tree) if code is not None else ()
-    lines = (each.lineno for each in named if isinstance(each, ast.Attribute) and ast.unparse(each) == "torch.compile")
+    lines = (each.lineno for each in named if isinstance(each, ast.Attribute) and dotted(each) == "torch.compile")
     return min(lines, default=0)
 
 

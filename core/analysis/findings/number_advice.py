@@ -68,14 +68,15 @@ def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Pr
     """
     last = LAST_NAME.search(name)
     is_argument = ARGUMENT.fullmatch(name) is not None
-    if _is_symbolic(facts, reason) and not ZERO_OR_ONE.search(reason.reason):
+    is_symbolic = _is_symbolic(facts, reason)
+    if is_symbolic and not ZERO_OR_ONE.search(reason.reason):
         return SYMBOLIC, _dynamic()
     key = key_of(reason.code, last[1]) if last else ""
     if key:
         return (KEY_OF_ARGUMENT if is_argument else KEY).format(key=key, name=name), None
     if INTEGER_OF_MODULE.name in reason.hint:
         return OF_INTEGERS, _symbolic_integers()
-    if is_argument and _is_symbolic(facts, reason):
+    if is_argument and is_symbolic:
         return case("zero or one", name=name), None
     return (PASS_TENSOR.format(name) if is_argument else STORE_TENSOR), None
 

@@ -1,4 +1,4 @@
-"""Three layers that mix patches and channels in turn, trained in float32 with TF32 products."""
+"""Three layers that mix patches, then channels, trained in float32 with TF32 products."""
 
 import torch
 import torch.nn.functional as F
