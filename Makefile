@@ -10,7 +10,8 @@ DEVELOPMENT := $(VENV)/.requirements-dev
 # How many processes run the tests, a number or pytest-xdist's `logical`: one for each core. Each holds a fork server.
 PROCESSES ?= logical
 # tests/conftest.py says which tests stay together, and which begin.
-PARALLEL := --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# A process that crashes is a failure: pytest-xdist gives its tests to a new one that waits for ever.
+PARALLEL := --numprocesses $(PROCESSES) --maxprocesses 4 --max-worker-restart 0 --dist loadgroup --no-loadscope-reorder
 # It looks at deno.json, and asks no server: neither for a newer deno nor for a package.
 DENO := DENO_NO_UPDATE_CHECK=1 $(VENV)/bin/deno
 CLANG_FORMAT := $(VENV)/bin/clang-format
