@@ -1,10 +1,8 @@
 """Guests of a public server who mean harm to each other's runs, and to the server's memory."""
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +15,7 @@ from pages.gate.rules import known_as
 from tests.attack.web import ask
 from tests.support.browser import Server, serving
 from tests.support.homes import add_run, job_of
+from tests.support.loops import run_async
 from tests.support.session import session
 
 ANN, BOB = "a" * 32, "b" * 32
@@ -52,8 +51,7 @@ def cancels(server: Server, run: Run, cookie: str) -> None:
             await tab.visit("overview", run=run.id)
             await tab.press("cancel")
 
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, press()).result()
+    run_async(press())
 
 
 @pytest.mark.promise("people")
@@ -83,8 +81,7 @@ def resumes(server: Server, sweep_id: str, cookie: str, button: str) -> None:
             tab.widgets.setdefault(button, makers.widgets[button])
             await tab.press(button)
 
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, press()).result()
+    run_async(press())
 
 
 @pytest.mark.promise("people")

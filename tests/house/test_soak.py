@@ -6,7 +6,6 @@ import gc
 import subprocess
 import sys
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +14,7 @@ import pytest
 
 from benchmarks.soak_record import Look, chart, flatness, growth
 from pages.gate.greeting import housekeeping
+from tests.support.loops import run_async
 from tests.support.places import ROOT
 
 # Eight threads allocate at once; then glibc's malloc_info writes what arenas there are.
@@ -90,8 +90,7 @@ def test_what_nobody_refers_to_is_freed_while_the_server_runs() -> None:
 
     gc.disable()
     try:
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(asyncio.run, run()).result()
+        assert run_async(run())
     finally:
         gc.enable()
 

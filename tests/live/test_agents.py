@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from core import Run, Store, open_report
 from tests.support.browser import serving, wait_for
 from tests.support.homes import CACHE, link_cache
+from tests.support.loops import run_async
 from tests.support.places import ROOT
 
 pytest.importorskip("mcp", reason="make setup")
@@ -188,7 +188,7 @@ def test_every_tool_answers_about_a_real_run_and_a_thousand_calls_leave_nothing(
                 assert part == 0 or now[1] <= before[1] + MOST_GROWN_BYTES
                 before = now
 
-    with address(way, home) as url, ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: asyncio.run(work())).result()
+    with address(way, home) as url:
+        run_async(work())
     wait_for(lambda: not processes(home), ENDS_S)
     assert left(home) == []

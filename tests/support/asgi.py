@@ -1,13 +1,13 @@
 """A GET of one of our routes, without a server."""
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
+
+from tests.support.loops import run_async
 
 
 def get(routes: Sequence[BaseRoute], path: str, accept: str = "", **query: object) -> tuple[int, dict[str, str], bytes]:
@@ -27,8 +27,6 @@ def get(routes: Sequence[BaseRoute], path: str, accept: str = "", **query: objec
     async def send(message: Any) -> None:
         sent.append(message)
 
-    # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, Starlette(routes=routes)(scope, receive, send)).result()
+    run_async(Starlette(routes=routes)(scope, receive, send))
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])

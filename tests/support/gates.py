@@ -1,13 +1,12 @@
 """Rules of a gate and requests to it, on literal values, and what the gate sends."""
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from pages.gate.middleware import Gate
 from pages.gate.rules import Rules, VisitorRequest
+from tests.support.loops import run_async
 
 HOSTS = ("localhost", "127.0.0.1")
 MINE = Rules(HOSTS, code=True, private=True, owner=1000, secret="s3cret")
@@ -40,7 +39,5 @@ def sent_through(wrap: Callable[[Any], Any], answered: bytes, **scope: Any) -> t
 
     basic = {"type": "http", "method": "GET", "path": "/", "scheme": "http", "headers": [(b"host", b"127.0.0.1:8501")]}
     asked = wrap(app)({**basic, "server": ("127.0.0.1", 8501), "client": None, **scope}, receive, send)
-    # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, asked).result()
+    run_async(asked)
     return sent, passed[0] if passed else None

@@ -61,6 +61,8 @@ MOST_CALLS = 16  #: limit: simultaneous tool calls of one visitor's agents
 MOST_CALLS_OF_ALL = 64  #: limit: simultaneous tool calls of all agents of a server
 MOST_REQUEST_BYTES = 1_000_000  #: limit: a request of an agent over HTTP
 MOST_PROGRESS_CHARS = 200  #: a progress message
+# Clients of the TypeScript SDK give up after 60 s.
+MOST_WAIT_S = 50.0  #: limit: seconds until a tool call answers; its run goes on
 END_S, POLL_S = 10.0, 0.05  # until calls of a client that is gone have ended
 ALL_TOOLS = Toolbox({tool.name: tool for tool in TOOLS})
 SessionOf = Callable[[Any], AgentSession]
@@ -183,7 +185,7 @@ class Agents:
             with suppress(RuntimeError):
                 from_thread.run(context.session.report_progress, next(numbers), None, message)
 
-        call = ToolCall(self._session_of(context), report, stop)
+        call = ToolCall(self._session_of(context), report, stop, MOST_WAIT_S)
         going = [*self._calls.values()]
         if going.count(call.session.by) >= MOST_CALLS or len(going) >= MOST_CALLS_OF_ALL:
             return _result(failure(TOO_MANY))

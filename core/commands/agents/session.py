@@ -1,11 +1,13 @@
 """An agent's session: what it may use, its calls, and the resources that it may read."""
 
+import math
 import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -144,21 +146,32 @@ def session_of_visitor(runner: Runner, visitor: AgentVisitor, admit: Callable[[C
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call of a tool: its session, where progress goes, and a request to stop."""
+    """A call of a tool: its session, where progress goes, a request to stop, and the seconds in which it answers."""
 
     session: AgentSession
     report: Callable[[str], None] = lambda words: None
     stop: threading.Event = field(default_factory=threading.Event)
+    patience_s: float = math.inf
 
     def answers(self, run_id: str) -> RunAnswers:
         """Return the answers about a run that the agent may open; raises StoreError."""
         return self.session.answers(self.session.run(run_id))
 
     def executed(self, job: CompileJob) -> RunAnswers:
-        """Run a job to its end, and return the answers about its run; a stopped call cancels it."""
+        """Run a job, and return the answers about its run; a stopped call cancels it.
+
+        A run that takes longer than the call's patience goes on.
+        """
         runner, permitted = self.session.runner(), self.session.permitted(job)
         run = self.session.admit(permitted) if self.session.admit else runner.admit(permitted, self.session.by)
-        steps, growing = 0, None
+        return self.waited(run, partial(runner.cancel, run))
+
+    def waited(self, run: Run, cancel: Callable[[], object] | None = None) -> RunAnswers:
+        """Wait until a run has ended, or for as long as the call may; return the answers about it.
+
+        `cancel` ends the run if the call is stopped.
+        """
+        steps, growing, most_s = 0, None, time.monotonic() + self.patience_s
         while True:
             live, log = run.status().live, run.log_path()
             growing = growing or (GrowingReport(log) if log and live else None)
@@ -167,11 +180,12 @@ class ToolCall:
                 for step in known[steps:]:
                     self.report(step)
                 steps = len(known)
-            if not live:
+            is_stopped = self.stop.is_set()
+            if not live or time.monotonic() > most_s or (is_stopped and cancel is None):
                 return self.session.answers(run)
-            if self.stop.is_set():
+            if is_stopped and cancel is not None:
                 with suppress(CompileboardError):
-                    runner.cancel(run)
+                    cancel()
                 time.sleep(POLL_S)
             self.stop.wait(POLL_S)
 

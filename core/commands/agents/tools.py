@@ -87,8 +87,8 @@ def list_runs(call: ToolCall, search: Text = "", first: First = 0) -> AgentAnswe
 
 
 def verdict(call: ToolCall, run: RunId) -> AgentAnswer:
-    """Return state, verdict and findings of a run, the worst first."""
-    return call.answers(run).verdict
+    """Return state, verdict and findings of a run, the worst first; waits for one that goes on."""
+    return call.waited(call.session.run(run)).verdict
 
 
 def findings(call: ToolCall, run: RunId, first: First = 0) -> AgentAnswer:
@@ -158,7 +158,7 @@ def try_fix(call: ToolCall, run: RunId, fix: Text) -> AgentAnswer:
     if job is None:
         raise JobError("fix", unknown_words("fix to try", fix, tuple(before.fixes)))
     after = call.executed(job)
-    return before.trial(after, fix) if after.report is not None else after.verdict
+    return before.trial(after, fix) if after.report is not None and not after.status.live else after.verdict
 
 
 def compare(call: ToolCall, left: RunId, right: RunId, aspect: Aspect = "summary", first: First = 0) -> AgentAnswer:
@@ -206,7 +206,7 @@ def check(
     if not run:
         read_budget(budget, "")
         answers = call.executed(call.session.job(CompileJob(call.session.model(file, code, sample, False)), options))
-        if answers.report is None or answers.status.state == "cancelled":
+        if answers.report is None or answers.status.live or answers.status.state == "cancelled":
             return answers.verdict
         run = answers.run.id
     sides = [side_of_run(call.session.run(run_id)) for run_id in (run, baseline) if run_id]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from core import Runner, Store, SweepRunner
+from core.commands.agents import server
 from core.commands.agents.server import MOST_CALLS, Agents
 from core.commands.agents.session import AgentSession
 from core.commands.agents.tools import TOOLS
@@ -23,6 +23,7 @@ from core.views.markdown import CONTROL
 from tests.record_outputs import recorded_home, run_id
 from tests.support.engines import PromptEngine
 from tests.support.homes import add_run, hostile_log, record
+from tests.support.loops import run_async
 from tests.support.places import ROOT
 
 pytest.importorskip("mcp", reason="make setup")
@@ -51,19 +52,13 @@ async def client(home: Path, mode: str = "auto") -> AsyncIterator[Any]:
         yield connected
 
 
-def run_async(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    """Run a coroutine in a loop of its own, in a thread of its own."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: asyncio.run(work())).result()
-
-
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_list_of_tools_is_short_and_says_what_each_does(mode: str, home: Path) -> None:
     async def listed() -> Any:
         async with client(home, mode) as connected:
             return await connected.list_tools()
 
-    result = run_async(listed)
+    result = run_async(listed())
     text = json.dumps(result.model_dump(mode="json", by_alias=True, exclude_none=True), ensure_ascii=False)
     assert len(text) <= MOST_LIST_CHARS
     assert CONTROL.search(text) is None
@@ -120,7 +115,7 @@ def test_every_tool_can_be_called(home: Path) -> None:
                 elif result.structured_content is not None:
                     assert json.loads(content.text) == result.structured_content
 
-    run_async(called)
+    run_async(called())
     assert {name for name, _, _ in calls(home)} >= {tool.name for tool in TOOLS}
 
 
@@ -131,7 +126,7 @@ def test_a_graph_is_a_picture_of_bounded_size(home: Path) -> None:
         async with client(home) as connected:
             return await connected.call_tool("graph", arguments)
 
-    text, image = run_async(drawn).content
+    text, image = run_async(drawn()).content
     picture = b64decode(image.data)
     width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
     assert (picture[:8], image.mime_type) == (b"\x89PNG\r\n\x1a\n", "image/png")
@@ -152,7 +147,7 @@ def test_prompts_and_resources_can_be_read(home: Path) -> None:
             (content,) = (await connected.read_resource(f"compileboard://runs/{run}")).contents
             assert json.loads(content.text)["run"] == run
 
-    run_async(read)
+    run_async(read())
 
 
 def test_hostile_names_come_back_without_control_characters(home: Path) -> None:
@@ -163,7 +158,7 @@ def test_hostile_names_come_back_without_control_characters(home: Path) -> None:
             results = [await connected.call_tool(name, {"run": run}) for name in ("verdict", "findings", "fixes")]
             return "".join(json.dumps(each.model_dump(mode="json"), ensure_ascii=False) for each in results)
 
-    assert CONTROL.search(run_async(read)) is None
+    assert CONTROL.search(run_async(read())) is None
 
 
 def test_a_thousand_calls_are_answered(home: Path) -> None:
@@ -177,7 +172,7 @@ def test_a_thousand_calls_are_answered(home: Path) -> None:
                 answered += sum(not each.is_error for each in await asyncio.gather(*group))
             return answered
 
-    assert run_async(call) == 1_000
+    assert run_async(call()) == 1_000
 
 
 def started(home: Path) -> subprocess.Popen[bytes]:
@@ -252,7 +247,7 @@ def in_process(home: Path, work: Callable[[Any, PromptEngine], Coroutine[Any, An
         async with asyncio.timeout(WAIT_S), Client(Agents(lambda _: session).server) as connected:
             return await work(connected, engine)
 
-    return run_async(run)
+    return run_async(run())
 
 
 def test_a_cancelled_call_cancels_its_run(home: Path) -> None:
@@ -290,6 +285,26 @@ def test_a_call_reports_the_steps_of_its_run(home: Path) -> None:
     result = in_process(home, work)
     assert {*messages} == {"call 0"}
     assert json.loads(result.content[0].text)["state"] == "done"
+
+
+def test_a_run_that_takes_longer_than_a_call_goes_on_and_verdict_waits_for_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MOST_WAIT_S", 0.3)
+
+    async def work(connected: Any, engine: PromptEngine) -> list[dict[str, str]]:
+        first = await connected.call_tool("compile", {"sample": "mlp"})
+        second = await connected.call_tool("verdict", {"run": engine.started[0].id})
+        monkeypatch.setattr(server, "MOST_WAIT_S", WAIT_S)
+        third = asyncio.create_task(connected.call_tool("verdict", {"run": engine.started[0].id}))
+        await asyncio.sleep(0.3)
+        assert not third.done()
+        engine.end(engine.started[0])
+        return [json.loads(result.content[0].text) for result in (first, second, await third)]
+
+    *early, ended = in_process(home, work)
+    assert [(each["state"], "`verdict`" in each["next"]) for each in early] == [("running", True)] * 2
+    assert (ended["state"], "next" in ended) == ("done", False)
 
 
 def test_more_calls_at_once_than_allowed_are_refused(home: Path) -> None:

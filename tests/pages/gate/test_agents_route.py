@@ -1,12 +1,10 @@
 """The route for agents behind the gate: who may call which tool, and what a call may not do."""
 
-import asyncio
 import json
 import socket
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
@@ -26,6 +24,7 @@ from pages.gate.visitor import Who, told
 from tests.record_outputs import recorded_home, run_id
 from tests.support.engines import PromptEngine
 from tests.support.gates import MINE, PUBLIC
+from tests.support.loops import run_async
 
 pytest.importorskip("mcp", reason="make setup")
 
@@ -91,8 +90,7 @@ def connected(
         ):
             return await work(client)
 
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: asyncio.run(run())).result()
+    return run_async(run())
 
 
 def posted(url: str, body: bytes, **headers: str) -> tuple[int, bytes]:

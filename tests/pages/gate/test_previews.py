@@ -1,9 +1,7 @@
 """Links that preview: who gets a run's title, verdict and picture, and that nobody else learns that the run exists."""
 
-import asyncio
 import io
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,6 +22,7 @@ from pages.session import previews, server
 from pages.session.previews import Previews, preview_routes, to_stranger
 from tests.support.gates import PUBLIC
 from tests.support.homes import add_scenario
+from tests.support.loops import run_async
 
 PAGE = "<!doctype html><html><head><title>Streamlit</title></head><body></body></html>"
 NOTHING = {"og:site_name": "Compileboard", "og:type": "website", "og:title": "Compileboard"}
@@ -59,9 +58,7 @@ class Board:
 
     def get(self, path: str, query: str = "") -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of an answer."""
-        # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, self._get(path, query)).result()
+        return run_async(self._get(path, query))
 
     async def _get(self, path: str, query: str) -> tuple[int, dict[str, str], bytes]:
         sent: list[Mapping[str, Any]] = []

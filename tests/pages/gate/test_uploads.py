@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +16,7 @@ from pages.gate.middleware import VISITOR
 from pages.session import server
 from pages.session.uploads import MOST_AT_ONCE, Uploads, is_too_slow, upload_routes
 from tests.support.homes import NOT_LOGS
+from tests.support.loops import run_async
 
 LOG = NOT_LOGS["one record"]
 Answer = tuple[int, dict[str, Any]]
@@ -64,9 +64,7 @@ def send(sent: Sent, visitor: str = "owner", uploads: Uploads | None = None) -> 
     async def take() -> Response:
         return await (uploads or Uploads()).take(Request(scope, sent.receive))
 
-    # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(asyncio.run, take()).result()
+    answer = run_async(take())
     return answer.status_code, json.loads(bytes(answer.body))
 
 
@@ -123,8 +121,7 @@ def test_no_more_come_at_once_than_there_is_room_for(store: Callable[[int], Stor
         later = await uploads.take(Request(scope, receive))
         return [*taken, refused.status_code, later.status_code]
 
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(asyncio.run, at_once()).result() == [*[200] * MOST_AT_ONCE, 503, 200]
+    assert run_async(at_once()) == [*[200] * MOST_AT_ONCE, 503, 200]
 
 
 @pytest.mark.promise("limits")
@@ -164,8 +161,7 @@ def test_those_who_send_for_ever_shut_out_themselves_alone(
         await asyncio.gather(*slow, return_exceptions=True)
         return found
 
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(asyncio.run, later()).result() == status
+    assert run_async(later()) == status
 
 
 @pytest.mark.promise("limits")

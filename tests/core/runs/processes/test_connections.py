@@ -4,8 +4,7 @@ import asyncio
 import resource
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -14,6 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from core.runs.processes import servers
 from core.runs.processes.servers import limited
+from tests.support.loops import run_async
 from tests.support.places import ROOT
 
 Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -60,12 +60,6 @@ async def served() -> AsyncIterator[Callable[[bytes], Awaitable[Opened]]]:
     await task
 
 
-def in_loop(check: Coroutine[None, None, None]) -> None:
-    """Run a check in a thread, since a test with a browser may have left its event loop in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, check).result()
-
-
 async def is_closed(opened: Opened) -> bool:
     """Wait until a connection ends without a response."""
     try:
@@ -98,7 +92,7 @@ def test_a_half_open_connection_is_closed_and_others_stay(monkeypatch: pytest.Mo
             assert await answer(idle, HALF + REST) == b"ok"
 
     monkeypatch.setattr(servers, "HEADER_S", 0.5)
-    in_loop(check())
+    run_async(check())
 
 
 @pytest.mark.promise("web")
@@ -116,7 +110,7 @@ def test_an_address_has_so_many_half_open_connections(monkeypatch: pytest.Monkey
             assert await answer(idle, HALF + REST) == b"ok"
 
     monkeypatch.setattr(servers, "MOST_HALF_OPEN", 3)
-    in_loop(check())
+    run_async(check())
 
 
 @pytest.mark.promise("web")
