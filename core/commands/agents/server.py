@@ -1,7 +1,6 @@
 """`python -m core mcp`: the tools of agents over stdio, and as an ASGI app for the dashboard.
 
-The SDK `mcp` is an extra, and is imported only by this module. Each call is executed in a thread; a call that the
-client cancels, or whose client is gone, cancels its run.
+The SDK `mcp` is an extra, imported only by this module. A call that its client cancels or leaves cancels its run.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ MOST_CALLS = 16  #: limit: simultaneous tool calls of one visitor's agents
 MOST_CALLS_OF_ALL = 64  #: limit: simultaneous tool calls of all agents of a server
 MOST_REQUEST_BYTES = 1_000_000  #: limit: a request of an agent over HTTP
 MOST_PROGRESS_CHARS = 200  #: a progress message
-# Clients of the TypeScript SDK give up after 60 s.
-MOST_WAIT_S = 50.0  #: limit: seconds until a tool call answers; its run goes on
+MOST_WAIT_S = 50.0  #: limit: seconds until a call answers and its run goes on; TypeScript's clients give up after 60 s
 END_S, POLL_S = 10.0, 0.05  # until calls of a client that is gone have ended
 ALL_TOOLS = Toolbox({tool.name: tool for tool in TOOLS})
 SessionOf = Callable[[Any], AgentSession]

@@ -146,7 +146,10 @@ def session_of_visitor(runner: Runner, visitor: AgentVisitor, admit: Callable[[C
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call of a tool: its session, where progress goes, a request to stop, and the seconds in which it answers."""
+    """A call of a tool: its session, where progress goes, and a request to stop.
+
+    It answers within `patience_s`, in seconds.
+    """
 
     session: AgentSession
     report: Callable[[str], None] = lambda words: None
