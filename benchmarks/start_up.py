@@ -20,6 +20,7 @@ AIMS = {
     ("-m", "core", "samples"): 0.8,
     ("-m", "core", "runs"): 0.8,
     ("-m", "core", "report", "missing"): 0.8,
+    ("-m", "core", "mcp"): 2.0,
 }
 
 
@@ -36,6 +37,13 @@ def measure() -> list[Result]:
 def cpu_s(command: tuple[str, ...], environment: dict[str, str]) -> float:
     """Return the CPU seconds of a command of Python, user and system."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *command], cwd=PROJECT, env=environment, capture_output=True, check=False)
+    subprocess.run(
+        [sys.executable, *command],
+        cwd=PROJECT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

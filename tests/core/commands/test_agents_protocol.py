@@ -29,7 +29,7 @@ from tests.support.places import ROOT
 pytest.importorskip("mcp", reason="make setup")
 
 MOST_LIST_CHARS = 16_000
-STARTS_S, WAIT_S = 2.0, 60.0
+WAIT_S = 60.0
 COMMAND = [sys.executable, "-m", "core", "mcp"]
 
 
@@ -188,7 +188,7 @@ INITIALIZE = {
 }
 
 
-def test_the_server_answers_soon_and_ends_with_its_client(home: Path) -> None:
+def test_the_server_answers_and_ends_with_its_client(home: Path) -> None:
     server = started(home)
     assert server.stdin is not None
     assert server.stdout is not None
@@ -198,13 +198,10 @@ def test_the_server_answers_soon_and_ends_with_its_client(home: Path) -> None:
     maps = Path(f"/proc/{server.pid}/maps")
     has_torch = maps.exists() and "libtorch" in maps.read_text()
     server.stdin.close()
-    _, status, usage = os.wait4(server.pid, 0)
-    server.returncode = os.waitstatus_to_exitcode(status)
+    server.wait(WAIT_S)
     server.stdout.close()
     assert result["serverInfo"]["name"] == "compileboard"
     assert (server.returncode, has_torch) == (0, False)
-    # Not the time on the clock, which depends on what else this machine does.
-    assert usage.ru_utime + usage.ru_stime < STARTS_S
 
 
 def test_the_server_loads_no_torch() -> None:
