@@ -1,5 +1,7 @@
 """Fusion page: one drawing from the ops to the kernel launches, with a slider through the fusions."""
 
+from functools import partial
+
 import streamlit as st
 
 from core.views.fusion import FusionView, fusion_schedules
@@ -33,9 +35,17 @@ names = [fusion_view(view, index).name for index in range(len(schedules))]
 with title_row() as title:
     index = 0
     if len(names) > 1:
-        index = names.index(
-            st.selectbox("Graph", names, key=url.SCHEDULE, bind="query-params", label_visibility="collapsed", width=180)
+        chosen = st.selectbox(
+            "Graph",
+            names,
+            key=url.SCHEDULE,
+            bind="query-params",
+            # Another graph has other steps.
+            on_change=partial(url.put, url.FRAME, None),
+            label_visibility="collapsed",
+            width=180,
         )
+        index = names.index(chosen)
     fusion = fusion_view(view, index)
     url.read(url.FUSION, VIEWS, VIEWS[0])
     shape = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]

@@ -147,6 +147,14 @@ def test_the_fusion_page_films_the_steps_from_ops_to_launches(runs: dict[str, st
     assert sum(item.startswith("g:") for item in drawn) == 9
 
 
+def test_another_graphs_fusion_starts_at_its_launches(runs: dict[str, str]) -> None:
+    app = opened(menu.FUSION.script, runs["training_step"], frame="2")
+    assert app.query_params["frame"] == "2"
+    app.selectbox(key="schedule").select_index(1).run()
+    assert_sound(app)
+    assert "frame" not in app.query_params
+
+
 def test_fusion_side_by_side_is_one_drawing_at_two_steps(runs: dict[str, str]) -> None:
     app = opened(menu.FUSION.script, runs["transformer_block"])
     app.segmented_control(key="fusion").set_value("side by side").run()
