@@ -12,7 +12,8 @@
     ├── WorkerError       the fork server or a worker cannot be started or has ended
     │   ├── NodeError     the node of a run does not answer, or is lost
     │   │   └── SilentNodeError   so before the run was sent: another node can execute it
-    │   └── NodeWaitError no node could execute a run in time
+    │   ├── NodeWaitError no node could execute a run in time
+    │   └── ClosedError   the server ended before the run had started
     ├── LayoutError       a graph cannot be laid out
     └── ProgramError      an accelerator program or AOTInductor package cannot be read, built or run
 
@@ -82,6 +83,13 @@ class SilentNodeError(NodeError):
 
 class NodeWaitError(WorkerError):
     """No node could execute a run in time."""
+
+
+class ClosedError(WorkerError):
+    """The server ended before the run had started."""
+
+    def __init__(self) -> None:
+        super().__init__("the server ended before the run had started")
 
 
 class LayoutError(CompileboardError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.analysis.repairs.offers import repaired
-from core.base.errors import CompileboardError, JobError, NodeError, SilentNodeError, WorkerError
+from core.base.errors import ClosedError, CompileboardError, JobError, NodeError, SilentNodeError, WorkerError
 from core.base.files import remove
 from core.job import CompileJob, fingerprint
 from core.job.gallery import exercise
@@ -391,7 +391,7 @@ class Runner:
         except CompileboardError as error:
             if not self._is_unwanted(run):
                 ended_by = error.signal if isinstance(error, WorkerError) else None
-                state: State = "interrupted" if isinstance(error, NodeError) else "crashed"
+                state: State = "interrupted" if isinstance(error, NodeError | ClosedError) else "crashed"
                 run.write_status(replace(run.status(), state=state, reason=str(error), signal=ended_by, handle=""))
             with self._lock:
                 self._forget(run)

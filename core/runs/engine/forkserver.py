@@ -25,7 +25,7 @@ from typing import TypeVar
 import msgspec
 
 from core.base.decoder import decoded_as
-from core.base.errors import DecodeError, WorkerError
+from core.base.errors import ClosedError, DecodeError, WorkerError
 from core.base.machine import PROJECT_DIR, Environment, own_process, python_path
 from core.runs.processes.handles import MARK, PARENT, end_groups, end_with_mark, groups_of, resume
 from core.runs.store import Run
@@ -202,7 +202,7 @@ class ForkServer:
             return self._process
         self._stop()
         if self._closed:
-            raise WorkerError("the engine has been closed")
+            raise ClosedError
         self._ready = self._hung = False
         mark = secrets.token_hex(8)
         self._process = subprocess.Popen(
@@ -309,6 +309,8 @@ class ForkServer:
         if result is None:
             if failed:
                 raise WorkerError(failed.why)
+            if self._closed:
+                raise ClosedError
             raise WorkerError(self._end_in_words(process), signal_of(process.wait()))
         return result
 

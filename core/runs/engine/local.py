@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from core.base.errors import WorkerError
+from core.base.errors import ClosedError, WorkerError
 from core.base.files import OWNER_ALONE, in_words
 from core.base.machine import Environment
 from core.job.targets import TARGETS
@@ -127,7 +127,7 @@ class LocalEngine(LocalLiveness):
     def _server(self, backend: str) -> ForkServer:
         with self._lock:
             if self._closed:
-                raise WorkerError("the engine has been closed")
+                raise ClosedError
             if backend not in self._servers:
                 self._servers[backend] = ForkServer(self._cache_dir, backend, self._command)
             return self._servers[backend]

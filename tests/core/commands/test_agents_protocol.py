@@ -48,7 +48,7 @@ async def client(home: Path, mode: str = "auto") -> AsyncIterator[Any]:
     server = StdioServerParameters(
         command=COMMAND[0], args=[*COMMAND[1:], "--root", str(home)], env=environment, cwd=str(ROOT)
     )
-    async with Client(server, mode=mode) as connected:
+    async with Client(server, mode=mode, read_timeout_seconds=WAIT_S) as connected:
         yield connected
 
 

@@ -6,13 +6,14 @@ Their process is a script that listens as soon as a file with its backend's name
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core import CompileJob, LocalEngine, Model, Store, WorkerError
+from core import CompileJob, LocalEngine, Model, Runner, Store, WorkerError
 from core.runs.engine.queues import Assignment
 
 WAIT_S = 120.0
@@ -45,8 +46,12 @@ class Servers:
     def has_begun(self, backend: str) -> bool:
         return (self._folder / f"begun {backend}").exists()
 
+    @property
+    def store(self) -> Store:
+        return Store(self._folder / "home")
+
     def run(self, target: str = "") -> Assignment:
-        return Assignment(Store(self._folder / "home").create(CompileJob(Model("sample", "mlp"))), target)
+        return Assignment(self.store.create(CompileJob(Model("sample", "mlp"))), target)
 
 
 @pytest.fixture
@@ -110,7 +115,20 @@ def test_closing_the_engine_ends_the_wait_for_a_server(servers: Servers) -> None
         starting.join(0.01)
     servers.engine.close()
     starting.join(WAIT_S)
-    assert words == ["torch could not be started: its process was ended by SIGKILL"]
+    assert words == ["the server ended before the run had started"]
+
+
+def test_a_run_whose_server_ends_while_torch_starts_is_interrupted(servers: Servers) -> None:
+    run = Runner(servers.store, servers.engine).submit(CompileJob(Model("sample", "mlp")))
+    deadline = time.monotonic() + WAIT_S
+    while not servers.has_begun(""):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    servers.engine.close()
+    while run.status().live:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert (run.status().state, run.status().reason) == ("interrupted", "the server ended before the run had started")
 
 
 @pytest.mark.parametrize(

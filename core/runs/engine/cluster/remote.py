@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from core.base.errors import CompileboardError, WorkerError
+from core.base.errors import ClosedError, CompileboardError, WorkerError
 from core.base.machine import Environment
 from core.job.prepared import torch_version
 from core.runs.engine.cluster import messages
@@ -23,7 +23,6 @@ from core.runs.store import Run, Store
 GREETING_S = 1.0
 # Seconds until torch of a first node must have started, and for `close` to see runs end.
 FIRST_NODE_S, CLOSE_S = 120.0, 10.0
-CLOSED = "the engine has been closed"
 
 
 class RemoteEngine(LocalLiveness):
@@ -57,7 +56,7 @@ class RemoteEngine(LocalLiveness):
             return
         while self._lack(assignment):
             if self._nodes.closed.wait(POLL_S):
-                raise WorkerError(CLOSED)
+                raise ClosedError
 
     def lacks(self, assignment: Assignment) -> str:
         """Return what an assignment waits for: its node's torch, or a reply of its node; empty if nothing."""
