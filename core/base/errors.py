@@ -13,7 +13,7 @@
     │   ├── NodeError     the node of a run does not answer, or is lost
     │   │   └── SilentNodeError   so before the run was sent: another node can execute it
     │   ├── NodeWaitError no node could execute a run in time
-    │   └── ClosedError   the server ended before the run had started
+    │   └── ClosedError   the server has ended
     ├── LayoutError       a graph cannot be laid out
     └── ProgramError      an accelerator program or AOTInductor package cannot be read, built or run
 
@@ -86,10 +86,10 @@ class NodeWaitError(WorkerError):
 
 
 class ClosedError(WorkerError):
-    """The server ended before the run had started."""
+    """The server has ended, and starts nothing more."""
 
     def __init__(self) -> None:
-        super().__init__("the server ended before the run had started")
+        super().__init__("the server has ended")
 
 
 class LayoutError(CompileboardError):

@@ -112,6 +112,12 @@ def _data(block: blocks.Block) -> Iterator[dict[str, Any]]:
             return
 
 
+def lines_with(lines: Sequence[str], search: str) -> list[str]:
+    """Return the lines that have a text, regardless of case; all lines for an empty text."""
+    wanted = search.lower()
+    return [line for line in lines if wanted in line.lower()]
+
+
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
     """An answer: facts, and a list under a name, as much of it from number `first` on as fits.

@@ -135,7 +135,7 @@ class Agents:
         # Threads of its own: calls that wait for a run leave a server's other threads free.
         self._threads = CapacityLimiter(MOST_CALLS_OF_ALL)
         self._session_of, self._toolbox = session_of, toolbox
-        self._calls: dict[threading.Event, str] = {}
+        self._calls, self._going = dict[threading.Event, str](), dict[tuple[str, str], str]()
         self.server: Server[Any] = Server(
             "compileboard",
             version=own_version(),
@@ -183,7 +183,7 @@ class Agents:
             with suppress(RuntimeError):
                 from_thread.run(context.session.report_progress, next(numbers), None, message)
 
-        call = ToolCall(self._session_of(context), report, stop, MOST_WAIT_S)
+        call = ToolCall(self._session_of(context), report, stop, time.monotonic() + MOST_WAIT_S, self._going)
         going = [*self._calls.values()]
         if going.count(call.session.by) >= MOST_CALLS or len(going) >= MOST_CALLS_OF_ALL:
             return _result(failure(TOO_MANY))

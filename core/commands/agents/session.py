@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,6 +30,7 @@ from core.views.artifacts import artifacts_view
 from core.views.printed import AgentAnswer
 
 POLL_S = 0.1
+MOST_GOING = 64  #: runs and searches that go on after their calls
 FILES = (".py", SUFFIX)
 # Options whose value may name a file.
 OF_FILES = {"backend", "rival_code"}
@@ -148,49 +148,62 @@ def session_of_visitor(runner: Runner, visitor: AgentVisitor, admit: Callable[[C
 class ToolCall:
     """A call of a tool: its session, where progress goes, and a request to stop.
 
-    It answers within `patience_s`, in seconds.
+    At `deadline_s`, a time of `time.monotonic`, it answers though its run goes on. `going` has the ids of such runs and
+    searches by author and by what was called, for the same call again.
     """
 
     session: AgentSession
     report: Callable[[str], None] = lambda words: None
     stop: threading.Event = field(default_factory=threading.Event)
-    patience_s: float = math.inf
+    deadline_s: float = math.inf
+    going: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def answers(self, run_id: str) -> RunAnswers:
         """Return the answers about a run that the agent may open; raises StoreError."""
         return self.session.answers(self.session.run(run_id))
 
     def executed(self, job: CompileJob) -> RunAnswers:
-        """Run a job, and return the answers about its run; a stopped call cancels it.
-
-        A run that takes longer than the call's patience goes on.
-        """
+        """Run a job, or wait for its run that goes on; return the answers about it. A stopped call cancels it."""
         runner, permitted = self.session.runner(), self.session.permitted(job)
-        run = self.session.admit(permitted) if self.session.admit else runner.admit(permitted, self.session.by)
-        return self.waited(run, partial(runner.cancel, run))
-
-    def waited(self, run: Run, cancel: Callable[[], object] | None = None) -> RunAnswers:
-        """Wait until a run has ended, or for as long as the call may; return the answers about it.
-
-        `cancel` ends the run if the call is stopped.
-        """
-        steps, growing, most_s = 0, None, time.monotonic() + self.patience_s
+        what = runner.fingerprint(permitted)
+        known = self.taken(what)
+        run = self.session.run(known) if known else self._admitted(runner, permitted)
+        steps, growing = 0, None
         while True:
             live, log = run.status().live, run.log_path()
             growing = growing or (GrowingReport(log) if log and live else None)
-            if growing is not None:
-                known = growing.look().steps
-                for step in known[steps:]:
-                    self.report(step)
-                steps = len(known)
-            is_stopped = self.stop.is_set()
-            if not live or time.monotonic() > most_s or (is_stopped and cancel is None):
+            known_steps = growing.look().steps if growing is not None else ()
+            for step in known_steps[steps:]:
+                self.report(step)
+            steps = len(known_steps)
+            if not live:
                 return self.session.answers(run)
-            if is_stopped and cancel is not None:
+            if self.stop.is_set():
                 with suppress(CompileboardError):
-                    cancel()
+                    runner.cancel(run)
                 time.sleep(POLL_S)
+            elif self.is_late:
+                self.keep(what, run.id)
+                return replace(self.session.answers(run), step=known_steps[-1] if known_steps else "")
             self.stop.wait(POLL_S)
+
+    @property
+    def is_late(self) -> bool:
+        """True if the call has to answer."""
+        return time.monotonic() > self.deadline_s
+
+    def keep(self, what: str, going_id: str) -> None:
+        """Keep the id of a run or search that goes on; of too many, the oldest is forgotten."""
+        if len(self.going) >= MOST_GOING:
+            del self.going[next(iter(self.going))]
+        self.going[self.session.by, what] = going_id
+
+    def taken(self, what: str) -> str:
+        """Return the id of the run or search of an earlier call, if it was kept; otherwise an empty string."""
+        return self.going.pop((self.session.by, what), "")
+
+    def _admitted(self, runner: Runner, job: CompileJob) -> Run:
+        return self.session.admit(job) if self.session.admit else runner.admit(job, self.session.by)
 
 
 class OwnRunner:

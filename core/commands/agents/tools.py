@@ -24,16 +24,16 @@ from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.sweep.presets import SEARCH_S, Goal
 from core.views.agents import (
+    GOES_ON,
     NO_BISECTION,
     NOT_AGAIN,
     GraphPart,
     filled,
-    lines_with,
     unknown_words,
 )
 from core.views.compare import ASPECTS, CompareView, comparison
 from core.views.overview import OutcomeView
-from core.views.printed import AgentAnswer, as_data, as_text
+from core.views.printed import AgentAnswer, as_data, as_text, lines_with
 from core.views.run_files import RunFiles
 from core.views.runs import RunLists
 from core.views.scrub import checked_kinds
@@ -87,13 +87,14 @@ def list_runs(call: ToolCall, search: Text = "", first: First = 0) -> AgentAnswe
 
 
 def verdict(call: ToolCall, run: RunId) -> AgentAnswer:
-    """Return state, verdict and findings of a run, the worst first; waits for one that goes on."""
-    return call.waited(call.session.run(run)).verdict
+    """Return state, verdict and findings of a run, the worst first."""
+    return call.answers(run).verdict
 
 
 def findings(call: ToolCall, run: RunId, first: First = 0) -> AgentAnswer:
     """Return the findings of a run: what happens, why, what to change, and the result of a trial."""
-    return AgentAnswer({"run": run}, "findings", call.answers(run).findings, first)
+    answers = call.answers(run)
+    return answers.verdict if answers.goes_on else AgentAnswer({"run": run}, "findings", answers.findings, first)
 
 
 def page(
@@ -147,7 +148,8 @@ def why(call: ToolCall, run: RunId, question: Text, first: First = 0) -> AgentAn
 
 def fixes(call: ToolCall, run: RunId, first: First = 0) -> AgentAnswer:
     """Return the fixes of a run's graph breaks and recompiles: each with its diff, claim and trial."""
-    return AgentAnswer({"run": run}, "fixes", call.answers(run).fix_data, first)
+    answers = call.answers(run)
+    return answers.verdict if answers.goes_on else AgentAnswer({"run": run}, "fixes", answers.fix_data, first)
 
 
 def try_fix(call: ToolCall, run: RunId, fix: Text) -> AgentAnswer:
@@ -158,7 +160,7 @@ def try_fix(call: ToolCall, run: RunId, fix: Text) -> AgentAnswer:
     if job is None:
         raise JobError("fix", unknown_words("fix to try", fix, tuple(before.fixes)))
     after = call.executed(job)
-    return before.trial(after, fix) if after.report is not None and not after.status.live else after.verdict
+    return before.trial(after, fix) if not after.goes_on and after.report is not None else after.verdict
 
 
 def compare(call: ToolCall, left: RunId, right: RunId, aspect: Aspect = "summary", first: First = 0) -> AgentAnswer:
@@ -177,11 +179,18 @@ def tune(
     job = call.answers(run).again
     if job is None:
         raise JobError("run", NOT_AGAIN)
-    sweeps = call.session.sweeps()
+    sweeps, what = call.session.sweeps(), f"tune {run} {goal} {seconds} {precision}"
     environment = sweeps.runner.engine.environment()
-    sweep = sweeps.start(search_sweep(goal, job, environment, precision, seconds), call.session.by)
-    printed = set[int]()
+    if known := call.taken(what):
+        sweep = sweeps.store.open(known)
+    else:
+        sweep = sweeps.start(search_sweep(goal, job, environment, precision, seconds), call.session.by)
+    facts, printed = {"sweep": sweep.id}, set[int]()
     while sweeps.is_executing(sweep):
+        if call.is_late:
+            call.keep(what, sweep.id)
+            facts |= {"state": "running", "next": GOES_ON}
+            break
         if call.stop.is_set():
             sweeps.cancel(sweep.id)
         sweeps.wait(sweep.id, POLL_S)
@@ -189,7 +198,7 @@ def tune(
         for place in (place for place, row in enumerate(rows) if row.settled and place not in printed):
             printed.add(place)
             call.report(ended_line(sweep, rows[place], sweeps.standing(sweep, rows)))
-    return _lines({"sweep": sweep.id}, sweep_lines(sweeps, sweeps.store.open(sweep.id), environment))
+    return _lines(facts, sweep_lines(sweeps, sweeps.store.open(sweep.id), environment))
 
 
 def check(
@@ -206,9 +215,11 @@ def check(
     if not run:
         read_budget(budget, "")
         answers = call.executed(call.session.job(CompileJob(call.session.model(file, code, sample, False)), options))
-        if answers.report is None or answers.status.live or answers.status.state == "cancelled":
+        if answers.report is None or answers.status.state == "cancelled":
             return answers.verdict
         run = answers.run.id
+    if (going := call.answers(run)).goes_on:
+        return going.verdict
     sides = [side_of_run(call.session.run(run_id)) for run_id in (run, baseline) if run_id]
     name = budget_name(run)
     view = budget_view(name, read_budget(budget, name), sides[:1], sides[1:])

@@ -284,24 +284,57 @@ def test_a_call_reports_the_steps_of_its_run(home: Path) -> None:
     assert json.loads(result.content[0].text)["state"] == "done"
 
 
-def test_a_run_that_takes_longer_than_a_call_goes_on_and_verdict_waits_for_it(
+def test_a_run_that_takes_longer_than_a_call_goes_on_for_the_same_call(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "MOST_WAIT_S", 0.3)
 
-    async def work(connected: Any, engine: PromptEngine) -> list[dict[str, str]]:
-        first = await connected.call_tool("compile", {"sample": "mlp"})
-        second = await connected.call_tool("verdict", {"run": engine.started[0].id})
-        monkeypatch.setattr(server, "MOST_WAIT_S", WAIT_S)
-        third = asyncio.create_task(connected.call_tool("verdict", {"run": engine.started[0].id}))
-        await asyncio.sleep(0.3)
-        assert not third.done()
-        engine.end(engine.started[0])
-        return [json.loads(result.content[0].text) for result in (first, second, await third)]
+    async def work(connected: Any, engine: PromptEngine) -> list[dict[str, Any]]:
+        async def answer(name: str, **arguments: Any) -> dict[str, Any]:
+            return json.loads((await connected.call_tool(name, arguments)).content[0].text)  # type: ignore[no-any-return]
 
-    *early, ended = in_process(home, work)
-    assert [(each["state"], "`verdict`" in each["next"]) for each in early] == [("running", True)] * 2
-    assert (ended["state"], "next" in ended) == ("done", False)
+        first = await answer("compile", sample="mlp")
+        (run,) = engine.started
+        run.trace_dir.mkdir(exist_ok=True)
+        (run.trace_dir / "trace.log").write_bytes(record("compileboard_step", {"schema": 1, "name": "call 0"}))
+        again = await answer("compile", sample="mlp")
+        others = [await answer(name, run=run.id) for name in ("verdict", "findings", "fixes")]
+        checked = await answer("check", run=run.id, budget="[at-most]\ngraph-breaks = 0\n")
+        monkeypatch.setattr(server, "MOST_WAIT_S", WAIT_S)
+        last = asyncio.create_task(answer("compile", sample="mlp"))
+        await asyncio.sleep(0.3)
+        assert not last.done()
+        engine.end(run)
+        assert engine.started == [run]
+        return [first, again, *others, checked, await last]
+
+    first, again, *others, last = in_process(home, work)
+    for each in (first, again, *others):
+        assert (each["state"], each["verdict"], "made again" in each["next"]) == (
+            "running",
+            "The run has not ended.",
+            True,
+        )
+        assert "judgements" not in each
+    assert (first["step"], again["step"]) == ("", "call 0")
+    assert (last["state"], "next" in last) == ("done", False)
+
+
+def test_a_call_that_waits_again_cancels_its_run_when_it_is_cancelled(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MOST_WAIT_S", 0.3)
+
+    async def work(connected: Any, engine: PromptEngine) -> None:
+        await connected.call_tool("compile", {"sample": "mlp"})
+        monkeypatch.setattr(server, "MOST_WAIT_S", WAIT_S)
+        call = asyncio.create_task(connected.call_tool("compile", {"sample": "mlp"}))
+        await asyncio.sleep(0.3)
+        call.cancel()
+        while engine.started[0].status().state != "cancelled":
+            await asyncio.sleep(0.01)
+
+    in_process(home, work)
 
 
 def test_more_calls_at_once_than_allowed_are_refused(home: Path) -> None:

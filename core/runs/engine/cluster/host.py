@@ -25,7 +25,7 @@ from typing import assert_never
 import psutil
 
 from core.analysis.repairs.offers import repaired
-from core.base.errors import CompileboardError, StoreError, WorkerError
+from core.base.errors import ClosedError, CompileboardError, StoreError, WorkerError
 from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read_line, remove
 from core.base.machine import Environment, default_home, package_version, visible_cards
 from core.job.gallery import exercise
@@ -36,7 +36,7 @@ from core.runs.engine.queues import Assignment, Engine
 from core.runs.permission import allowed
 from core.runs.processes.handles import LOCAL
 from core.runs.progress import ended_for
-from core.runs.status import Status
+from core.runs.status import State, Status
 from core.runs.store import Run
 
 MOST_SLOTS = 64  #: limit: hosts of one machine with one home
@@ -285,9 +285,8 @@ class Host:
             self._engine.start(assignment, lambda: self._end(run))
         except CompileboardError as error:
             signal = error.signal if isinstance(error, WorkerError) else None
-            run.write_status(
-                replace(run.written_status(), state="crashed", reason=str(error), signal=signal, handle="")
-            )
+            state: State = "interrupted" if isinstance(error, ClosedError) else "crashed"
+            run.write_status(replace(run.written_status(), state=state, reason=str(error), signal=signal, handle=""))
             self._end(run)
 
     def _wait_for_record(self, run: Run) -> None:
