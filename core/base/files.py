@@ -150,11 +150,14 @@ def write_even_if_full(path: Path, data: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link (but not its target), or a directory with everything in it."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    """Remove a file, a link (but not its target), or a directory with everything in it.
+
+    Another thread or process may remove it at the same time.
+    """
+    while path.is_dir() and not path.is_symlink():
+        with suppress(FileNotFoundError):
+            shutil.rmtree(path)
+    path.unlink(missing_ok=True)
 
 
 def make_private(directory: Path) -> None:

@@ -392,7 +392,8 @@ class Prover:
                     self._thread = None
                     return
             serve = self._apply if self._current.is_all else self._serve
-            with contextlib.suppress(CompileboardError):
+            # The run may be deleted meanwhile.
+            with contextlib.suppress(CompileboardError, OSError):
                 serve(self._current)
 
     def _serve(self, request: _Request) -> None:
