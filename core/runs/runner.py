@@ -279,9 +279,9 @@ class Runner:
         """Return a finished run of the same job, code and torch; None if there is none."""
         return self.index.find(self.fingerprint(job))
 
-    def fingerprint(self, job: CompileJob) -> str:
+    def fingerprint(self, job: CompileJob, is_permitted: bool = False) -> str:
         """Return the fingerprint in the status of runs of the same job, code and torch; raises JobError."""
-        job, code = prepared(self.permitted(job))
+        job, code = prepared(job if is_permitted else self.permitted(job))
         return fingerprint(job, code, torch_version())
 
     def permitted(self, job: CompileJob) -> CompileJob:

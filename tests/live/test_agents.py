@@ -136,14 +136,21 @@ async def every_tool(client: Any, names: list[str]) -> dict[str, Any]:
     """Call each of the tools on runs that it makes itself; return the results by name."""
     results: dict[str, Any] = {}
 
+    async def ended(name: str, **arguments: Any) -> Any:
+        """The result of a call that is made again while its run goes on."""
+        while True:
+            result = await client.call_tool(name, arguments, read_timeout_seconds=60)
+            if "next" not in (result.structured_content or {}):
+                return result
+
     async def call(name: str, **arguments: Any) -> Any:
-        results[name] = result = await client.call_tool(name, arguments, read_timeout_seconds=600)
+        results[name] = result = await ended(name, **arguments)
         assert not result.is_error, (name, arguments, result)
         return result.structured_content
 
     run = (await call("compile", code=QUICK, options={"measure": False}))["run"]
     other = (await call("try_fix", run=run, fix=(await call("fixes", run=run))["fixes"][0]["fix"]))["run"]
-    broken = await client.call_tool("compile", {"code": FAILS, "options": {"measure": False}})
+    broken = await ended("compile", code=FAILS, options={"measure": False})
     await call("bisect", run=broken.structured_content["run"])
     for name in ("verdict", "findings", "graph", "issue"):
         await call(name, run=run)

@@ -165,7 +165,7 @@ class ToolCall:
     def executed(self, job: CompileJob) -> RunAnswers:
         """Run a job, or wait for its run that goes on; return the answers about it. A stopped call cancels it."""
         runner, permitted = self.session.runner(), self.session.permitted(job)
-        what = runner.fingerprint(permitted)
+        what = runner.fingerprint(permitted, is_permitted=True)
         known = self.taken(what)
         run = self.session.run(known) if known else self._admitted(runner, permitted)
         steps, growing = 0, None

@@ -48,7 +48,9 @@ def served(home: Path, rules: Rules, monkeypatch: pytest.MonkeyPatch) -> Iterato
     from core import AgentRoute
 
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "1" if rules.code else "0")
-    runner, jobs = Runner(Store(home), PromptEngine()), list[CompileJob]()
+    # As the server's: outside of a page, nobody may bring code to its runner.
+    runner = Runner(Store(home), PromptEngine(), code_allowed=lambda: False)
+    jobs = list[CompileJob]()
 
     def admit(job: CompileJob, visitor: Who) -> Run:
         jobs.append(job)
