@@ -30,7 +30,7 @@ from core.views.artifacts import artifacts_view
 from core.views.printed import AgentAnswer
 
 POLL_S = 0.1
-MOST_GOING = 64  #: runs and searches that go on after their calls
+MOST_GOING = 64  #: runs and searches that a later call may wait for
 FILES = (".py", SUFFIX)
 # Options whose value may name a file.
 OF_FILES = {"backend", "rival_code"}
@@ -195,7 +195,7 @@ class ToolCall:
     def keep(self, what: str, going_id: str) -> None:
         """Keep the id of a run or search that goes on; of too many, the oldest is forgotten."""
         if len(self.going) >= MOST_GOING:
-            del self.going[next(iter(self.going))]
+            self.going.pop(next(iter(self.going)), None)
         self.going[self.session.by, what] = going_id
 
     def taken(self, what: str) -> str:

@@ -187,12 +187,12 @@ def tune(
         sweep = sweeps.start(search_sweep(goal, job, environment, precision, seconds), call.session.by)
     facts, printed = {"sweep": sweep.id}, set[int]()
     while sweeps.is_executing(sweep):
-        if call.is_late:
+        if call.stop.is_set():
+            sweeps.cancel(sweep.id)
+        elif call.is_late:
             call.keep(what, sweep.id)
             facts |= {"state": "running", "next": GOES_ON}
             break
-        if call.stop.is_set():
-            sweeps.cancel(sweep.id)
         sweeps.wait(sweep.id, POLL_S)
         rows = sweeps.rows(sweeps.store.open(sweep.id))
         for place in (place for place, row in enumerate(rows) if row.settled and place not in printed):
@@ -212,14 +212,14 @@ def check(
     baseline: Annotated[str, Meta(description="run for [more-than-baseline]", max_length=200)] = "",
 ) -> AgentAnswer:
     """Check a run or a model against the limits of a budget, such as no graph breaks."""
-    if not run:
+    if run:
+        answers = call.answers(run)
+    else:
         read_budget(budget, "")
         answers = call.executed(call.session.job(CompileJob(call.session.model(file, code, sample, False)), options))
-        if answers.report is None or answers.status.state == "cancelled":
-            return answers.verdict
-        run = answers.run.id
-    if (going := call.answers(run)).goes_on:
-        return going.verdict
+    if answers.goes_on or (not run and (answers.status.state == "cancelled" or answers.report is None)):
+        return answers.verdict
+    run = answers.run.id
     sides = [side_of_run(call.session.run(run_id)) for run_id in (run, baseline) if run_id]
     name = budget_name(run)
     view = budget_view(name, read_budget(budget, name), sides[:1], sides[1:])

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from core import Runner, Store, SweepRunner
+from core import Run, Runner, Store, SweepRunner
 from core.commands.agents import server
 from core.commands.agents.server import MOST_CALLS, Agents
 from core.commands.agents.session import AgentSession
@@ -284,6 +284,11 @@ def test_a_call_reports_the_steps_of_its_run(home: Path) -> None:
     assert json.loads(result.content[0].text)["state"] == "done"
 
 
+def logs_a_step(run: Run) -> None:
+    run.trace_dir.mkdir(exist_ok=True)
+    (run.trace_dir / "trace.log").write_bytes(record("compileboard_step", {"schema": 1, "name": "call 0"}))
+
+
 def test_a_run_that_takes_longer_than_a_call_goes_on_for_the_same_call(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,18 +300,18 @@ def test_a_run_that_takes_longer_than_a_call_goes_on_for_the_same_call(
 
         first = await answer("compile", sample="mlp")
         (run,) = engine.started
-        run.trace_dir.mkdir(exist_ok=True)
-        (run.trace_dir / "trace.log").write_bytes(record("compileboard_step", {"schema": 1, "name": "call 0"}))
+        logs_a_step(run)
         again = await answer("compile", sample="mlp")
         others = [await answer(name, run=run.id) for name in ("verdict", "findings", "fixes")]
-        checked = await answer("check", run=run.id, budget="[at-most]\ngraph-breaks = 0\n")
+        budget = "[at-most]\ngraph-breaks = 0\n"
+        others += [await answer("check", budget=budget, **of) for of in ({"run": run.id}, {"sample": "mlp"})]
         monkeypatch.setattr(server, "MOST_WAIT_S", WAIT_S)
         last = asyncio.create_task(answer("compile", sample="mlp"))
         await asyncio.sleep(0.3)
         assert not last.done()
         engine.end(run)
         assert engine.started == [run]
-        return [first, again, *others, checked, await last]
+        return [first, again, *others, await last]
 
     first, again, *others, last = in_process(home, work)
     for each in (first, again, *others):
@@ -318,6 +323,30 @@ def test_a_run_that_takes_longer_than_a_call_goes_on_for_the_same_call(
         assert "judgements" not in each
     assert (first["step"], again["step"]) == ("", "call 0")
     assert (last["state"], "next" in last) == ("done", False)
+
+
+def test_a_trial_that_takes_longer_than_a_call_goes_on_for_the_same_call(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MOST_WAIT_S", 0.3)
+
+    async def work(connected: Any, engine: PromptEngine) -> list[dict[str, Any]]:
+        run = run_id(home, "graph_break_zoo")
+        known = json.loads((await connected.call_tool("fixes", {"run": run})).content[0].text)
+        arguments = {"run": run, "fix": known["fixes"][0]["fix"]}
+        early = [await connected.call_tool("try_fix", arguments)]
+        (trial,) = engine.started
+        logs_a_step(trial)
+        early.append(await connected.call_tool("try_fix", arguments))
+        engine.end(trial)
+        last = await connected.call_tool("try_fix", arguments)
+        assert engine.started == [trial]
+        return [json.loads(result.content[0].text) for result in (*early, last)]
+
+    *early, last = in_process(home, work)
+    for each in early:
+        assert (each["run"], each["state"], "made again" in each["next"]) == (last["run"], "running", True)
+    assert ("outcome" in last, "next" in last) == (True, False)
 
 
 def test_a_call_that_waits_again_cancels_its_run_when_it_is_cancelled(
