@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import CAMERA, NewContext, box
+from tests.support.browser import CAMERA, NewContext, box, wait_for
 from tests.support.graph_harness import harness, harness_page
 from tests.support.graph_view import fold_all, item, mount, told, unfold_all
 
@@ -165,3 +165,21 @@ def test_the_camera_looks_at_the_same_place_when_the_graph_is_shown_again(page: 
     last = mount(page, "transformer", source="last", opened={})
 
     expect(item(last, "n:norm1_0")).to_be_visible()
+
+
+WHOLE = """root => {
+    const { camera: { x, y, k, picture, size } } = root.compileboardView
+    return x >= 0 && y >= 0 && x + picture.width * k <= size.width && y + picture.height * k <= size.height
+}"""
+
+
+@pytest.mark.parametrize("height", [420, 700])
+def test_launches_are_seen_whole_at_first_and_in_a_view_of_another_size(page: Page, height: int) -> None:
+    view = mount(page, "fused", height=height)
+    assert view.evaluate(WHOLE)
+    scale = view.evaluate(CAMERA)["k"]
+    view.evaluate("root => root.compileboardView.camera.pan(0, 0)")
+    view.evaluate("root => { root.style.width = '90px' }")
+    wait_for(lambda: view.evaluate(CAMERA)["k"] < scale and bool(view.evaluate(WHOLE)))
+    view.evaluate("root => { root.style.width = '' }")
+    wait_for(lambda: bool(view.evaluate(CAMERA)["k"] == pytest.approx(scale)))

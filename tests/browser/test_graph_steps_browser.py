@@ -159,6 +159,7 @@ def test_no_op_moves_in_any_step_of_fusion_and_eagers_calls_have_names(server: S
     run = add_run(server.home, "training", log, kind="log").id
     view = opened(page, server.link("fusion", run=run))
     last = int(view.locator(".film .number").inner_text().rpartition("/")[2])
+    view.evaluate("root => { const { camera } = root.compileboardView; camera.zoom(1 / camera.k) }")
     positions = view.evaluate(POSITIONS)
     view.evaluate("root => root.compileboardView.film.go(0)")
     shows_frame(view, 0)

@@ -1,22 +1,15 @@
 // The camera: the position of the picture in its viewport; one style change per frame, on a div around the SVG.
-import { isPresenting } from "../../../js/room.js";
 import { calm, nearest } from "../dom.js";
 import { boundsOf, isStretched, overlap } from "./grid.js";
+import { LARGEST, MARGIN, openingOf, scaleOfWhole } from "./opening.js";
 /** @import { Picture, Placed, Rect, Spot } from "../types.d.ts" */
 
 const CLOSEST = 3;
-const MARGIN = 20;
 const AROUND = 40;
-const LEAST_OPEN = 0.7;
 const LEAST_WHOLE = 0.6;
-// Views that are less high show the whole picture, as a thumbnail.
-const THUMBNAIL = 230;
-const PRESENTED = 1.4;
-// The smallest text of a node has 14 pixels.
-export const LEAST_PRESENTED = 1.28;
-const CROPPED_OPEN = 0.85;
-const WIDE = 1.3;
-export const TEXT_FROM = 0.5;
+// A picture that was seen whole, nearly as large as the view, stays so.
+const ABOUT_WHOLE = 0.9;
+export const TEXT_FROM = 0.6;
 export const OVERSCAN = 0.3;
 export const SLACK = 0.05;
 
@@ -65,14 +58,23 @@ export class Camera {
     return [(-this.x - mx) / this.k, (-this.y - my) / this.k, (w - this.x + mx) / this.k, (h - this.y + my) / this.k];
   }
 
+  get seesAll() {
+    const [left, top, right, bottom] = this.rect();
+    const { width, height } = this.picture;
+    return left <= 0 && top <= 0 && right >= width && bottom >= height &&
+      this.k >= ABOUT_WHOLE * Math.min(LARGEST, scaleOfWhole(this.picture, this.size));
+  }
+
   centre() {
     const [left, top, right, bottom] = this.rect();
     return [(left + right) / 2, (top + bottom) / 2];
   }
 
-  // The view has another width: its middle shows the same point as before.
+  // The view has another size: a picture that was seen whole is seen whole, else the middle shows the same point.
   resized() {
+    const whole = this.seesAll;
     const { width } = this.measure();
+    if (whole) return this.fit(undefined, LARGEST);
     if (this.width) this.x += (width - this.width) / 2;
     this.width = width;
     this.apply();
@@ -120,53 +122,17 @@ export class Camera {
     this.by = "view";
     const { width, height } = this.measure();
     this.width = width;
-    this.open(picture, width, height);
+    Object.assign(this, openingOf(picture, { width, height }));
     const seen = Math.min(1, width / this.k / picture.width) * Math.min(1, height / this.k / picture.height);
     this.aside = this.asideFor(picture, seen);
     const { k } = this;
-    if (this.aside) this.open(picture, width - this.aside, height);
+    if (this.aside) Object.assign(this, openingOf(picture, { width: width - this.aside, height }));
     // The small map's margin does not crop a picture that fits without it.
-    if (this.k > k) this.open(picture, width, height);
+    if (this.k > k) Object.assign(this, openingOf(picture, { width, height }));
     const first = this.sees(picture) ? undefined : nearest(picture.items, ({ open, y }) => (open ? Infinity : y));
     // The first box of a wide group may be far from the group's left edge.
     if (first) this.x = (width - this.aside) / 2 - (first.x + first.w / 2) * this.k;
     this.apply();
-  }
-
-  /** @param {Picture} picture @param {number} width @param {number} height */
-  open(picture, width, height) {
-    let [left, right, widest] = [picture.width, 0, 0];
-    /** @type {Placed | null} */
-    let top = null;
-    for (const item of picture.items) {
-      if (item.depth > 0 || item.y >= height / LEAST_OPEN - MARGIN) continue;
-      [left, right] = [Math.min(left, item.x), Math.max(right, item.x + item.w)];
-      widest = Math.max(widest, item.w);
-      if (!top || item.y < top.y) top = item;
-    }
-    // A view that is being laid out may have no room yet.
-    const [across, down] = [width, height].map((size) => Math.max(1, size - 2 * MARGIN));
-    const all = across / Math.max(right - left, 1);
-    const whole = Math.min(across / picture.width, down / picture.height);
-    this.k = isPresenting()
-      ? Math.min(PRESENTED, Math.max(LEAST_PRESENTED, all))
-      : height < THUMBNAIL
-      ? Math.min(1, whole)
-      : whole >= LEAST_OPEN || all < LEAST_OPEN && whole >= LEAST_WHOLE
-      ? Math.min(1, whole)
-      : all >= LEAST_OPEN
-      ? Math.min(1, all)
-      : CROPPED_OPEN;
-    const half = width / 2 / this.k - MARGIN;
-    const fits = (right - left) * this.k <= width - 2 * MARGIN + 1;
-    // A box much wider than the view, such as layers in columns, is read from its left edge.
-    const wanted = top && widest * this.k < WIDE * width ? top.x + top.w / 2 : left;
-    const middle = fits || !top
-      ? (left + right) / 2
-      : Math.min(Math.max(wanted, left + half), Math.max(right - half, left + half));
-    this.x = width / 2 - middle * this.k;
-    const rest = height - picture.height * this.k;
-    this.y = rest > 2 * MARGIN ? rest / 2 : MARGIN;
   }
 
   // The whole picture, or a part of it.

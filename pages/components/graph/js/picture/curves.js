@@ -19,6 +19,11 @@ export const WIDTHS = /** @type {[number, number, string][]} */ ([
   [0, 1.2, "< 10 kB"],
 ]);
 
+/** @param {number} [bytes] */
+export function widthOf(bytes) {
+  return WIDTHS.find(([least]) => bytes && bytes >= least)?.[1] ?? 1;
+}
+
 // The edge of a curve.
 /** @param {Line | Stub} line */
 export function edgeOf(line) {
@@ -34,9 +39,7 @@ export function drawCurve(line) {
 function drawEdge({ edge, points, stubs }) {
   const g = make("g", { class: edge.bytes ? "edge" : "edge unstored" });
   g.classList.toggle("goes-on", stubs.some(({ side }) => side === 1));
-  const bytes = edge.bytes ?? 0;
-  const wide = bytes ? WIDTHS.find(([least]) => bytes >= least)?.[1] : 1;
-  make("path", { class: "line", d: drawPath(points), style: `--wide:${wide}` }, g);
+  make("path", { class: "line", d: drawPath(points), style: `--wide:${widthOf(edge.bytes)}` }, g);
   make("path", { class: "head", d: arrowHead(points) }, g);
   if (edge.refused) drawBreak(g, points);
   return g;

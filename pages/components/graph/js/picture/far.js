@@ -4,17 +4,20 @@ import { drawingOn, filed, make } from "../dom.js";
 import { paintGroups } from "../hulls.js";
 import { glyphOf } from "../icons.js";
 import { isHull } from "./compose.js";
+import { edgeOf, widthOf } from "./curves.js";
 import { isStretched } from "./grid.js";
 import { mixOf, shareOf } from "./scene.js";
-/** @import { Paints, Picture, Placed, Rect, Spot } from "../types.d.ts" */
+/** @import { Line, Paints, Picture, Placed, Rect, Spot, Stub } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Film } from "../film.js" */
 /** @import { Stage } from "./stage.js" */
 
 const COVER = 0.3;
 const SHARPEST = 2;
-// Names of ops: their size on screen, the height of a box that has room for one, and how many there are at most.
+// Names of ops: their size on screen, the height of a box that has room for one, the fewest letters of a name that is
+// cut, and how many there are at most.
 const NAME = 9;
+const LEAST_LETTERS = 4;
 const NAME_CHAR = 0.61;
 const NAMED = 11;
 const LEAST_CALL = 30;
@@ -98,7 +101,7 @@ function paintAll(context, stage, rect, k, paints, film) {
   const boxes = items.filter((placed) => !placed.open);
   paintFrames(context, open, k, paints);
   const calls = paintGroups(context, boxes, film, k, paints);
-  paintLines(context, stage, rect, k, paints);
+  paintLines(context, stage, rect, k, paints, film);
   paintBoxes(context, boxes, k, paints);
   paintNames(context, boxes, k, paints, film);
   if (NAMED <= LEAST_CALL * k) paintCalls(context, calls, k, paints, stage);
@@ -135,20 +138,31 @@ function paintFrames(context, open, k, { ink, bg }) {
  * @param {Rect} rect
  * @param {number} k
  * @param {Paints} paints
+ * @param {Film} film
  */
-function paintLines(context, stage, rect, k, { line }) {
-  context.beginPath();
-  for (const { points: p, box, edge } of stage.lineGrid.find(rect)) {
-    if (!edge || !stage.visible(edge) || Math.max(box[2] - box[0], box[3] - box[1]) * k < 2) continue;
-    context.moveTo(p[0], p[1]);
-    if ((box[3] - box[1]) * k < 24) context.lineTo(p[p.length - 2], p[p.length - 1]);
-    else {for (let i = 2; i + 5 < p.length; i += 6) {
-        context.bezierCurveTo(p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5]);
-      }}
+function paintLines(context, stage, rect, k, { line }, film) {
+  /** @type {Map<number, (Line | Stub)[]>} */
+  const byWidth = new Map();
+  for (const each of stage.lineGrid.find(rect)) {
+    const { box, edge } = each;
+    // Pieces of edges inside groups are left out, but for launches that are not drawn yet.
+    if (!edge && !film.fusing || !stage.visible(edgeOf(each))) continue;
+    if (Math.max(box[2] - box[0], box[3] - box[1]) * k < 2) continue;
+    filed(byWidth, edge && film.joining && !film.fusing ? widthOf(edge.bytes) : 0, each);
   }
   context.strokeStyle = line;
-  context.lineWidth = Math.max(0.7 / k, 1);
-  context.stroke();
+  for (const [width, lines] of byWidth) {
+    context.beginPath();
+    for (const { points: p, box } of lines) {
+      context.moveTo(p[0], p[1]);
+      if ((box[3] - box[1]) * k < 24) context.lineTo(p[p.length - 2], p[p.length - 1]);
+      else {for (let i = 2; i + 5 < p.length; i += 6) {
+          context.bezierCurveTo(p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5]);
+        }}
+    }
+    context.lineWidth = Math.max(0.7 / k, width);
+    context.stroke();
+  }
 }
 
 // A box that is large enough is drawn as nearby, tinted and with a stripe; a smaller one is a patch of its colour.
@@ -187,7 +201,7 @@ function paintBoxes(context, boxes, k, { colourOf, bg, classes, byClass }) {
   }
 }
 
-// Names of ops in boxes that have room for them, whole; the sign of its class in a smaller box. Groups have signs.
+// Names of ops, or their beginnings; the sign of its class in a box without room for either. Groups have signs.
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {Placed[]} boxes
@@ -204,8 +218,11 @@ function paintNames(context, boxes, k, { ink, code, byClass }, film) {
     if (item.g !== undefined || h * k < NAMED || !room) continue;
     const label = film.versionOf(item)?.[1] ?? item.label;
     room -= 1;
-    if (label.length * NAME * NAME_CHAR <= w * k - 8) context.fillText(label, x + 6 / k, y + h / 2);
-    else if (byClass) paintGlyph(context, glyphOf(item.cls), x + w / 2, y + h / 2, k, ink);
+    const most = Math.floor((w * k - 8) / NAME / NAME_CHAR);
+    const text = label.length <= most ? label : `${label.slice(0, most - 1)}…`;
+    if (text.length <= most && most >= Math.min(LEAST_LETTERS, label.length)) {
+      context.fillText(text, x + 6 / k, y + h / 2);
+    } else if (byClass) paintGlyph(context, glyphOf(item.cls), x + w / 2, y + h / 2, k, ink);
   }
 }
 

@@ -9,6 +9,8 @@ import { groupLine, linesOf } from "./scene.js";
 export const CHAR = 0.61;
 const LEAST_WIDE = 16;
 const LEAST_NAMED = 50;
+// Letters that a launch's share of time leaves for its name.
+const LEAST_OPS = 8;
 /** @type {Record<string, string>} */
 const SHORT = {
   launches: "launches",
@@ -37,7 +39,7 @@ export function signOf({ item, w, h, open }, k, size, film) {
   const indent = badge ? badgeWidth(badge, size) + 4 : 0;
   if (high < size + 4 || wide < (hull ? Math.max(LEAST_WIDE, indent - 4) : LEAST_NAMED)) return null;
   const room = Math.floor((wide - indent) / char);
-  const two = (open ? headerOf(item) : h) * k >= 2 * size + 9;
+  const two = (open ? headerOf(item) : h) * k >= 2 * size + (open ? 9 : 7);
   const figure = figureOf(item, film);
   /** @type {[string, string][][]} */
   let lines;
@@ -46,23 +48,29 @@ export function signOf({ item, w, h, open }, k, size, film) {
   if (two) {
     const label = fitted(item.label, room);
     const place = film.fusing ? undefined : linesOf(item).find((text) => label.length + text.length + 1 <= room);
-    lines = [[["name", label], ...(place ? [twain("what", place)] : [])], [[
-      "what",
-      wholeFacts(line.join(" · "), w * k - 8, char),
-    ]]];
+    const short = [item.kind === "stack" ? item.detail?.split(",")[0] : "", shortFigure(figure)].filter(Boolean);
+    const fitting = [line, short].map((facts) => wholeFacts(facts.join(" · "), w * k - 8, char));
+    // A few facts whole say more than the first of many.
+    const second = fitting[1].length > fitting[0].length ? fitting[1] : fitting[0];
+    lines = [[["name", label], ...(place ? [twain("what", place)] : [])], [["what", second]]];
     const rows = open ? 0 : Math.floor(high / (size + 3)) - 2;
     const more = film.fusing ? [figure] : hull ? [] : (item.facts ?? []).map(shortFact);
     for (const text of more.slice(0, Math.max(0, rows))) {
       const whole = wholeFacts(text, w * k - 8, char);
-      if (whole && !lines[1][0][1].includes(whole)) lines.push([["what", whole]]);
+      // A time that is estimated by bytes has the bytes' share.
+      const isThere = whole.split(" ", 2).join(" ") === lines[1][0][1].split(" ", 2).join(" ");
+      if (whole && !isThere && !lines[1][0][1].includes(whole)) lines.push([["what", whole]]);
     }
   } else if (!hull || !figure) {
-    const figures = figure ? [figure, figure.replace(/ of \w+$/, "")] : [];
-    const shown = figures.find((text) => item.label.length + text.length + 1 <= room);
+    const shown = [figure, shortFigure(figure)].filter(Boolean).find((text) =>
+      item.label.length + text.length + 1 <= room
+    );
     lines = [[["name", fitted(item.label, room)], ...(shown ? [twain("what", shown)] : [])]];
   } else {
-    const shown = room >= figure.length ? [twain("name", figure)] : [];
-    const rest = shown.length ? room - figure.length - 1 : room;
+    const figures = [`${figure}${shareIn(item)}`, figure];
+    const fits = figures.find((text, at) => text.length + (at ? 0 : LEAST_OPS) <= room);
+    const shown = fits ? [twain("name", fits)] : [];
+    const rest = fits ? room - fits.length - 1 : room;
     const name = shortName(item.label, rest);
     lines = [[...shown, ...(name ? [twain("what", name)] : [])]];
   }
@@ -71,6 +79,18 @@ export function signOf({ item, w, h, open }, k, size, film) {
   const width = Math.max(indent - 4 + (lines[0].length ? 4 + length(lines[0]) : 0), ...lines.slice(1).map(length));
   if (width <= 0) return null;
   return { badge, lines, size, width, height: two ? lines.length * (size + 3) : size + 4 };
+}
+
+// A share without the word for its whole.
+/** @param {string} figure */
+function shortFigure(figure) {
+  return figure.replace(/ of \w+$/, "");
+}
+
+// The share of a measured time, which stands behind it.
+/** @param {GroupItem} item */
+function shareIn({ detail = "" }) {
+  return /^[^·]* (\([\d.]+ %\))/.exec(detail)?.[1].replace("(", " (") ?? "";
 }
 
 /** @param {string} name @param {string} text @returns {[string, string]} */

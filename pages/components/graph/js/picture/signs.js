@@ -171,15 +171,17 @@ export class Signs {
     const [wide, high, aside] = [width / k, height / k, (open ? 4 : 6) / k];
     const left = x + aside;
     const most = open && !isHull(item) ? height + LEAST_DOWN : MOST_DOWN;
-    let top = y + 3 / k;
-    const at = (/** @type {number} */ across, /** @type {number} */ down) => [across, down, across + wide, down + high];
+    // From afar, a sign is as high as the header that it stands for.
+    const down = (open && k < TEXT_FROM ? 0 : open ? 3 : 2) / k;
+    let top = y + down;
+    const at = (/** @type {number} */ left, /** @type {number} */ top) => [left, top, left + wide, top + high];
     const taken = (/** @type {Rect} */ spot) => this.posts.find((old) => overlap(spot, old.spot))?.spot;
     for (let other = taken(at(left, top)); other; other = taken(at(left, top))) {
-      top = other[3] + 2 / k;
+      top = other[3] + 1 / k;
       if (top + high > y + h || top > y + most / k) break;
     }
     const corner = Math.max(left, x + w - wide - aside);
-    const spots = [at(left, top), at(corner, y + 3 / k), at(left, y + h - high - 3 / k)];
+    const spots = [at(left, top), at(corner, y + down), at(left, y + h - high - 3 / k)];
     return spots.find((spot) => spot[1] <= y + most / k && spot[3] <= y + h && !taken(spot)) ?? null;
   }
 }
