@@ -293,7 +293,8 @@ def opened(page: Page, url: str, at: int = 0) -> Locator:
     """Go to a page and wait until a graph stands there; gives its view."""
     go(page, url)
     view = page.locator(".view").nth(at)
-    expect(view.locator("[data-id]").first).to_be_attached()
+    # From afar, boxes are painted on a canvas.
+    expect(view.locator("[data-id], .far-surface:not([hidden])").first).to_be_attached()
     view.scroll_into_view_if_needed()
     return view
 
