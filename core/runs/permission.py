@@ -152,6 +152,7 @@ DYNAMO: dict[str, Whole | OneOf] = {
     "capture_scalar_outputs": FLAG,
     "enable_trace_contextlib": FLAG,
     "enable_trace_load_build_class": FLAG,
+    "force_nn_module_property_static_shapes": FLAG,
     "force_parameter_static_shapes": FLAG,
     "graph_break_on_nn_param_ctor": FLAG,
     "inline_inbuilt_nn_modules": FLAG,

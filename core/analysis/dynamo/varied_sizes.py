@@ -23,6 +23,8 @@ NUMBER_CHANGED = re.compile(r"(.+?) == -?[\d.]+(?:e-?\d+)?$")
 SPECIALIZED = frozenset({0, 1})
 # Tensors of a module, whose sizes are constants for torch.
 OF_MODULE = ("._parameters[", "._buffers[")
+# Python functions that Dynamo traces in the place of builtins.
+POLYFILLS = "torch/_dynamo/polyfills/"
 Why = Literal[
     "", "specialized", "static", "module", "parameter", "array", "constant", "branch", "inner", "number", "unknown"
 ]
@@ -185,17 +187,12 @@ class _Frame:
                    for source, index in places)  # fmt: skip
 
     def _constant_at(self) -> Place | None:
-        """Return the line that specialized the size; None if torch did not log it."""
+        """Return the line that specialized the size, outside of Dynamo's own; None if torch did not log it."""
         wanted = f"{self._source}.size()[{self._index}]"
         specializations = self._recompiled.specializations if self._recompiled else ()
-        return next(
-            (
-                specialization.stack[-1]
-                for specialization in specializations
-                if wanted in specialization.sources and specialization.stack
-            ),
-            None,
-        )
+        stacks = [each.stack for each in specializations if wanted in each.sources and each.stack]
+        lines = [place for place in stacks[0] if POLYFILLS not in place.file] if stacks else []
+        return lines[-1] if lines else None
 
     def advice(self) -> SizeAdvice:
         """Return the marks and options that avoid the recompile."""

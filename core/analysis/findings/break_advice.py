@@ -20,7 +20,7 @@ from core.analysis.repairs.choices import COMPARES
 from core.analysis.repairs.offers import LAST_RESORT, decides, decides_by_size, line_of, repairs_of_break
 from core.analysis.repairs.source import (
     SETTINGS,
-    SIZES_OF_PARAMETERS,
+    SIZES_OF_MODULES,
     CodeFix,
     Proposal,
     UserCode,
@@ -32,7 +32,7 @@ from core.analysis.repairs.source import (
     settings_of_break,
 )
 from core.base.syntax import expression
-from core.report import Frame, GraphBreak, Recompile
+from core.report import Frame, GraphBreak, Recompile, frame_id
 
 # Files that the user can't edit: installed packages and Python's standard library.
 LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
@@ -99,11 +99,12 @@ ONE_GRAPH = "One graph then takes all of these sizes."
 LAYOUT_OF_SIZES = "The other compilations come from conditions on sizes in the code."
 # Setting that reads numbers into the graph, where no code decides by them.
 READS = "capture_scalar_outputs"
-MARKS_STATIC = "mark_static"
+MARKS_STATIC, STATIC_SIZES = "mark_static", re.compile(r"(?m)^[^#\n]*\bdynamic\s*=\s*False")
 SYMBOLIC_PARAMETERS = Proposal(
-    f"torch._dynamo.config.{SIZES_OF_PARAMETERS} = False; torch.compile(model, dynamic=True)",
+    "".join(f"torch._dynamo.config.{name} = False; " for name in SIZES_OF_MODULES)
+    + "torch.compile(model, dynamic=True)",
     compile={"dynamic": True},
-    dynamo={SIZES_OF_PARAMETERS: False},
+    dynamo=dict.fromkeys(SIZES_OF_MODULES, False),
 )
 EQUAL = "`dynamic=True` is not enough: sizes that are equal in the first call share one symbol."
 DYNAMIC = "`dynamic=True` makes sizes symbolic from the first call"
@@ -203,7 +204,7 @@ def _are_tensors(condition: ast.BoolOp) -> bool:
 
 def cure_of_break(facts: RunFacts, graph_break: GraphBreak) -> str:
     """Return the cure of a break in words, by the book of causes, a fix or its code; empty without one."""
-    if raised := _raised_words(facts, graph_break):
+    if raised := raised_words(facts, graph_break):
         return raised
     if cure := known_cure(graph_break, outranks=True):
         return cure
@@ -214,7 +215,7 @@ def cure_of_break(facts: RunFacts, graph_break: GraphBreak) -> str:
     return _branch_words(facts, graph_break) or known_cure(graph_break) or of_size
 
 
-def _raised_words(facts: RunFacts, graph_break: GraphBreak) -> str:
+def raised_words(facts: RunFacts, graph_break: GraphBreak) -> str:
     """Return the advice for an exception that Dynamo met while it traced; empty for other breaks."""
     met = EXCEPTION.search(graph_break.context) if graph_break.registry_id == RAISES else None
     if met is None:
@@ -353,8 +354,10 @@ def size_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Prop
         return case("size of a parameter", name=name), SYMBOLIC_PARAMETERS
     if advice.why == "constant" and MARKS_STATIC in facts.source:
         return case("marked static"), None
-    if advice.why == "static":
-        leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})
+    if advice.why == "constant" and advice.place is None and frame_id(reason.compilation) in facts.broken_frames:
+        return case("constant at a break"), None
+    if advice.why == "static" or (advice.why == "constant" and STATIC_SIZES.search(facts.source)):
+        leave_out = Proposal("torch.compile(model)", compile={"dynamic": None}) if advice.why == "static" else None
         return "`dynamic=False` compiles one graph per size: leave it out.", leave_out
     proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True}) if advice.dynamic else None
     if advice.marks:

@@ -17,6 +17,7 @@ from core.analysis.findings.break_advice import (
     is_library,
     known_cure,
     owner_in_torch,
+    raised_words,
     setting_hint,
     size_words,
     users_line,
@@ -236,7 +237,8 @@ def _backend_error(facts: RunFacts, compile_id: str) -> str:
 def _is_own(facts: RunFacts, graph_break: GraphBreak) -> bool:
     """Return True if a break is in torch's own code, and no setting removes it."""
     removable = fixes_of_break(facts, graph_break) or setting_hint(facts, graph_break) or known_cure(graph_break, True)
-    return bool(owner_in_torch(graph_break)) and not removable
+    is_error = facts.report.error is not None and bool(raised_words(facts, graph_break))
+    return bool(owner_in_torch(graph_break)) and not removable and not is_error
 
 
 def _at(graph_break: GraphBreak) -> str:

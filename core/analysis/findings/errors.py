@@ -54,6 +54,8 @@ OP = re.compile(r"^\s*target: (\S+)$", re.MULTILINE)
 OPCHECK = re.compile(r"^Use torch\.library\.opcheck .+", re.MULTILINE)
 BISECT = "`python -m core bisect` finds the part of `torch.compile` without which it is gone."
 # Line that compiles a module in place.
+# Script that exports a model and compiles none.
+EXPORTS = re.compile(r"(?s)\A(?!.*\btorch\.compile\b).*\bexport\b")
 IN_PLACE = re.compile(r"^(?!.*\btorch\.compile\().*\.compile\(")
 WITHOUT_FULLGRAPH = "Without `fullgraph=True`, Dynamo breaks the graph here, compiles the rest and runs this eagerly."
 CHECK = (
@@ -112,7 +114,7 @@ def raised_in_script(facts: RunFacts) -> Iterator[Finding]:
         rule="raised in a script",
         title=case("script raised", "title", type=error.type, at=at),
         reason=first_sentences(error.message),
-        advice=case("script raised"),
+        advice=case("export raised" if EXPORTS.search(facts.source) else "script raised"),
         page="overview",
         weight="wrong",
     )
@@ -162,7 +164,19 @@ def nothing_compiled(facts: RunFacts) -> Iterator[Finding]:
     if line:
         at = f" at `{facts.path.rpartition('/')[2]}:{line}`"
         title, reason = (case("not reached", part, at=at) for part in ("title", "reason"))
-        yield Finding("nothing compiled", title, reason, case("not reached"), page="overview")
+        yield Finding("empty first call", title, reason, case("not reached"), page="overview")
+
+
+def empty_first_call(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for a callable without ops in its first call: Dynamo leaves later calls to eager."""
+    report = facts.report
+    empty = [each for each in report.compilations if each.status == "empty"]
+    calls = sum(report.script.calls) if report.script else len(report.calls)
+    if not empty or len(empty) < len(report.compilations) or report.graph_breaks or report.error or calls < 2:
+        return
+    title = case("empty first call", "title", name=facts.names[empty[0].id])
+    reason, advice = case("empty first call", "reason"), case("empty first call")
+    yield Finding("empty first call", title, reason, advice, page="overview", compilation=empty[0].id)
 
 
 def _compiling_line(source: str) -> int:
@@ -310,4 +324,11 @@ def _condition(line: str) -> str:
     return next(filter(None, match.groups()), "") if match else ""
 
 
-RULES: tuple[Rule, ...] = (raised_at_run_time, raised_in_eager, raised_in_script, not_called, nothing_compiled)
+RULES: tuple[Rule, ...] = (
+    raised_at_run_time,
+    raised_in_eager,
+    raised_in_script,
+    not_called,
+    nothing_compiled,
+    empty_first_call,
+)

@@ -19,7 +19,7 @@ from core.analysis.repairs.source import Proposal
 from core.analysis.results import Results, results
 from core.analysis.speed import Speed, paying_speed, speed
 from core.analysis.work import frame_of
-from core.report import Report
+from core.report import Report, frame_id
 
 Weight = Literal["wrong", "cost", "note"]
 Evidence = Literal["overview", "graph_breaks", "recompiles", "guards", "fusion", "kernels", "compile_time", "speedup"]
@@ -83,6 +83,12 @@ class RunFacts:
     def options(self) -> Mapping[str, Any]:
         """Options that the job passed to torch.compile."""
         return self.job.get("compile") or {}
+
+    @cached_property
+    def broken_frames(self) -> frozenset[str]:
+        """Ids of the frames with a graph break."""
+        breaks = self.report.graph_breaks
+        return frozenset(frame_id(compile_id) for each in breaks for compile_id in each.compilations)
 
     @cached_property
     def names(self) -> Mapping[str, str]:

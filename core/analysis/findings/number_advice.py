@@ -15,6 +15,8 @@ NAMED_LINES = 3
 INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
 # Name of a number that a caller passes.
 ARGUMENT = re.compile(r"[A-Za-z_]\w*|inputs\[\d+\]")
+# Names of values that a line has computed before its graph break.
+LEFT_BY_A_BREAK = "___stack"
 LAST_NAME = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
 HYPERPARAMETER = re.compile(r"\.param_groups\[\d+\]\['(\w+)'\]")
 # Hyper-parameters that schedulers of these classes change, unless they get `cycle_momentum=False`.
@@ -76,6 +78,8 @@ def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Pr
         return (KEY_OF_ARGUMENT if is_argument else KEY).format(key=key, name=name), None
     if INTEGER_OF_MODULE.name in reason.hint:
         return OF_INTEGERS, _symbolic_integers()
+    if name.startswith(LEFT_BY_A_BREAK):
+        return case("before the break"), None
     if is_argument and is_symbolic:
         return case("zero or one", name=name), None
     return (PASS_TENSOR.format(name) if is_argument else STORE_TENSOR), None
@@ -111,7 +115,10 @@ def member_words(facts: RunFacts, reason: Recompile, _: str) -> tuple[str, Propo
 
 
 def length_words(facts: RunFacts, _: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a list that the model's file fills, in words; empty for other lists."""
+    """Return the advice for a list of numbers, or one that the file fills, in words; otherwise empty."""
+    guards = (guard.expression for each in facts.report.compilations for guard in each.guards)
+    if any(re.search(rf"\b{re.escape(name)}\W*\[\d+\] == -?\d", each) for each in guards):
+        return case("numbers of a list"), None
     last = LAST_NAME.search(name)
     fills = last is not None and re.search(
         rf"\b{last[1]}\.(?:append|extend|insert|add|update|pop|clear)\(", facts.source

@@ -4,7 +4,7 @@ Each rule takes the line of the graph break. `needs_number` returns True if Pyth
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from core.analysis.repairs.source import LONGEST_LINE, CodeFix, Edit, Risk, UserCode, dotted, edited, names_in
@@ -35,6 +35,12 @@ SIZES = (
 )
 
 
+# Expressions and constants that are neither tensors nor numbers.
+CONTAINERS = (
+    *(ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp),
+    *(ast.JoinedStr, ast.Lambda),
+)
+NO_NUMBERS = (str, bytes, type(None), type(...))
 TESTS = (ast.If, ast.IfExp, ast.While, ast.Assert)
 
 
@@ -223,10 +229,11 @@ def _next_statement(code: UserCode, node: ast.stmt) -> ast.stmt | None:
     return block[place] if place < len(block) else None
 
 
-def _is_pure(values: Iterable[ast.expr]) -> bool:
-    """Return True if none of the expressions assigns to a name."""
+def _is_pure(values: Sequence[ast.expr]) -> bool:
+    """Return True if each expression may be a tensor or a number, and none assigns to a name."""
     changing = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
-    return not any(isinstance(node, changing) for value in values for node in ast.walk(value))
+    others = [isinstance(each, CONTAINERS) or isinstance(getattr(each, "value", 0), NO_NUMBERS) for each in values]
+    return not any(others) and not any(isinstance(node, changing) for value in values for node in ast.walk(value))
 
 
 def _tensor_test(code: UserCode, test: ast.expr) -> str:

@@ -50,14 +50,13 @@ def as_tensor(code: UserCode, value: ast.expr, torch: str) -> Edit:
 
 def pad_list(code: UserCode, name: str) -> CodeFix | None:
     """Pad an input list with zeros to the same length in every call."""
-    lists = [value for value, _ in inputs_of(code, name)]
-    if not lists or not all(isinstance(value, ast.List) and value.elts for value in lists):
+    values = [value for value, _ in inputs_of(code, name)]
+    lists = [each for each in values if isinstance(each, ast.List) and each.elts]
+    if not lists or len(lists) < len(values) or any(isinstance(each.elts[-1], ast.Constant) for each in lists):
         return None
-    longest = max(len(value.elts) for value in lists if isinstance(value, ast.List))
     torch, more = code.with_torch()
-    edits = [
-        edit for value in lists if isinstance(value, ast.List) for edit in _padding_edits(code, value, longest, torch)
-    ]
+    longest = max(len(value.elts) for value in lists)
+    edits = [edit for value in lists for edit in _padding_edits(code, value, longest, torch)]
     return CodeFix(
         f"Pass the same number of tensors in `{name}` in every call.",
         "Each length is a separate graph; missing tensors are filled with zeros.",

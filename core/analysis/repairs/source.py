@@ -368,6 +368,8 @@ SETTINGS = {
 }  # fmt: skip
 # Name of Dynamo's without which sizes that follow those of a parameter may be symbols.
 SIZES_OF_PARAMETERS = "force_parameter_static_shapes"
+# The same for layers of torch.nn, too.
+SIZES_OF_MODULES = (SIZES_OF_PARAMETERS, "force_nn_module_property_static_shapes")
 NAMED = re.compile(r"_dynamo\.config\.(\w+)")
 
 

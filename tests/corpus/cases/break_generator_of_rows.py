@@ -5,7 +5,6 @@ Finds: graph breaks or not compiled: given up or not compiled: skipped
 Cause: generator
 Cure: list|tuple
 Expects: breaks 0, skipped 0
-Lacks: cured
 """
 
 import torch

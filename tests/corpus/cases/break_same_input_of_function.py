@@ -6,7 +6,6 @@ Finds: graph breaks
 Cause: same tensor|twice|Function|alias
 Cure: clone|once|one argument|separate|copy
 Expects: breaks 0
-Lacks: cured
 """
 
 import torch

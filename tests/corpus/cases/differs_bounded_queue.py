@@ -5,7 +5,6 @@ Finds: results differ
 Cause: deque|maxlen|queue
 Cure: deque|tensor|buffer|list
 Expects: graphs 4
-Lacks: explained, cured
 """
 
 from collections import deque

@@ -5,7 +5,6 @@ Finds: results differ
 Cause: environ|getenv|environment
 Cure: argument|attribute|pass|outside|parameter|read.*(once|before)
 Expects: recompiles 1
-Lacks: explained, cured
 """
 
 import os

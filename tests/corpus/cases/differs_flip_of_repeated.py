@@ -6,7 +6,6 @@ Finds: results differ
 Cause: flip|repeat_interleave|dynamic|index|out.of.bounds
 Cure: dynamic=False|static|expand|repeat|eager|clone
 Expects: skipped 0
-Lacks: explained
 """
 
 import torch

@@ -6,7 +6,6 @@ Finds: results differ
 Cause: floor|softmax|round
 Cure: tolerance|round|float64|ones|eager
 Expects: graphs 1
-Lacks: explained
 """
 
 import torch

@@ -6,7 +6,6 @@ Cause: foreach|in.place|flip|mutat|overlap|while
 Cure: add_|clone|out of place|loop|without|single|not.*foreach|aot_eager|eager
 Expects: graphs 1, breaks 0
 Run: --backend inductor
-Lacks: explained
 """
 
 import torch

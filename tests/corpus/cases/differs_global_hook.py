@@ -5,7 +5,6 @@ Finds: results differ
 Cause: hook
 Cure: register_forward_pre_hook|\.compile\(\)|module itself|OptimizedModule
 Expects: graphs 1
-Lacks: explained, cured
 """
 
 import torch

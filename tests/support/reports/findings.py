@@ -213,6 +213,7 @@ FIRES: dict[str, Report] = {
         compilations=(),
         script=Script((), 0, 1.0, entries=(EntryPoint("Flow", Place("m.py", 7), "inductor"),), calls=(0,)),
     ),
+    "empty first call": replace(QUIET, compilations=(frame("0/0", status="empty"),), calls=2 * call()),
     "nothing compiled": replace(
         QUIET,
         compilations=(),

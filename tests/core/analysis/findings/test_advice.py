@@ -340,7 +340,7 @@ def test_a_size_that_follows_a_parameter_gets_the_setting_for_parameters() -> No
         assert "`torch._dynamo.config.force_parameter_static_shapes = False`" in found.advice
         assert found.proposal is not None
         assert (found.proposal.dynamo, found.proposal.compile) == (
-            {"force_parameter_static_shapes": False},
+            {"force_parameter_static_shapes": False, "force_nn_module_property_static_shapes": False},
             {"dynamic": True},
         )
 

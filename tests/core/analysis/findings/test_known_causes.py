@@ -298,6 +298,11 @@ GUARDS = {
         "another kind of tensor"
     ),
     "not seen": "The code fills it",
+    "list(dict.keys(d))[1] == 'b'": "the dictionary `d` has other keys",
+    "len(self.state[list(dict.keys(self.state))[0]]) != 0": "one more compilation is expected",
+    "Unexpected recompilation: runtime guards failed even though they passed": "before the threads start",
+    "Cache line invalidated because L['___stack0'] got deallocated": "remove the graph break",
+    "___stack0 == 3": "Keep the tensor, without the graph break",
     "___check_obj_id(f, 140), type=<class 'function'>": "Each function has its own compilation",
     "___check_obj_id(m, 140), type=<class 'm.Mode'>": "Each member of `Mode` needs a compilation",
     "___check_obj_id(m, 140), type=<class 'm.Other'>": "create it once, before the first call",

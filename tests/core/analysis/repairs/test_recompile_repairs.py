@@ -68,6 +68,7 @@ LEFT = (
     ("one_dtype:x:0:float32", "calls = [(a, n) for n in b]\n"),
     ("mark_dynamic:ids:0", 'calls = [{"other": a}]\n'),
     ("one_grad:x:1", "calls = [(a, 1), (a + b, 1)]\n"),
+    ("pad_list:x", "calls = [([1],), ([1, 2],)]\n"),
     ("pad_list:x", "calls = [([a],), (b,)]\n"),
     ("flag_attribute:mode", "class M:\n    def f(self):\n        self.mode = 'a'\n        return self.mode\n"),
 )
