@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from core.analysis.work import NO_SHARED_DATA
 from core.base.words import bytes_, count, number
-from core.graph.launches import Launch
-from core.graph.model import TOP, Edge, Fact, Frames, GraphModel, Group, Largest, Node, Overlay
+from core.graph.model import TOP, Edge, Fact, Frames, GraphModel, Group, Largest, Launch, Node, Overlay
 from core.graph.modules import Arrangement, Branch, Origin, Trait, ancestors, arrange, chunk, grow, simplify
 from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, weights
 from core.report import Schedule

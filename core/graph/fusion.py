@@ -21,14 +21,13 @@ from core.graph.launches import (
     MOST_OPS_NAMED,
     FxNodes,
     Kernels,
-    Launch,
     NestedGraph,
     is_call,
     launches,
     replay,
     with_parts,
 )
-from core.graph.model import TOP, GraphModel, Group, Largest, Node, collection_paused, launch_title
+from core.graph.model import TOP, GraphModel, Group, Largest, Launch, Node, collection_paused, launch_title
 from core.graph.modules import Branch, Origin, Trait, classes_of, line_words, module_at, shape_words
 from core.graph.overlays import (
     eager_bytes,

@@ -13,8 +13,8 @@ from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.analysis.pipeline import node_segments
 from core.base.words import first_of, number
 from core.graph.assemble import Link, Material, assemble
-from core.graph.launches import Launch, NestedGraph
-from core.graph.model import Frames, GraphModel, Node, Overlay, Version, collection_paused
+from core.graph.launches import NestedGraph
+from core.graph.model import Frames, GraphModel, Launch, Node, Overlay, Version, collection_paused
 from core.graph.modules import Origin, Trait, shape_words
 from core.graph.overlays import annotation_overlays
 from core.ops.costs import CALLS, FxCosts, aten_name, numel, op_class

@@ -1,54 +1,26 @@
 """Kernel launches of a scheduled graph: their ops, saved bytes and times, and the steps to them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
-from core.analysis.work import distinct_kernels, launch_groups, leaves, moved_bytes, steps, working_ops
-from core.base.words import bytes_, count, first_of, number
-from core.graph.model import FusionStep
+from core.analysis.work import distinct_kernels, launch_groups, leaves, moved_bytes, steps
+from core.base.words import agree, bytes_, count, first_of, number
+from core.graph.model import Fusions, FusionStep, Launch
 from core.ops.costs import CALLS, aten_name, constants, op_class
-from core.report import FxNode, Kernel, Schedule, SchedulerNode
+from core.report import FxNode, Kernel, Schedule, SchedulerNode, module_path
 
 NOT_RECORDED = "not recorded: the log has kernels and their ops alone"
 # Titles of the first and the last frame, which can be measured.
 EAGER_STEP, KERNELS_STEP = "Eager", "Kernels"
 NOT_ONE_BY_ONE = "not recorded one by one, and without their ops"
 UNKNOWN_STEPS = 3  # Frames before the last one if the steps are unknown.
+MOST_MODULES = 3  #: parts of a module's path in the text of a fusion
 MOST_OPS_NAMED = 3  #: ops or calls that are named in a text
 # Inductor's class of a node that is a call, not a loop.
 CALL = "ExternKernelSchedulerNode"
 Kernels = Mapping[str, Kernel]
 FxNodes = Mapping[str, FxNode]
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A kernel launch with its scheduler nodes before fusion.
-
-    `members` are the names of the FX nodes that it computes, without views; a scheduler node without a known op is a
-    member itself. `owner` maps each member to the first scheduler node that computes it. `fills` are members whose
-    memory it only fills before another launch computes them, such as the zeros that an `index_put` adds to.
-    """
-
-    nodes: tuple[SchedulerNode, ...]
-    members: tuple[str, ...]
-    owner: Mapping[str, SchedulerNode]
-    fills: frozenset[str] = frozenset()
-
-    @property
-    def kernel(self) -> str:
-        """Id of the kernel; empty if no code was generated."""
-        return self.nodes[0].kernel
-
-    @property
-    def id(self) -> str:
-        """Id of the launch's hull in the drawing."""
-        return f"g:{self.nodes[0].name}"
-
-    def ops_of(self, node: SchedulerNode) -> list[str]:
-        """Return the members that a scheduler node computes, in graph order."""
-        own = [name for name in node.origins if name in self.owner]
-        return own or [name for name, owner in self.owner.items() if owner is node]
 
 
 def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Launch, ...]:
@@ -132,26 +104,6 @@ class NestedGraph:
     launches: tuple[Launch, ...]
 
 
-@dataclass(slots=True)
-class Fusions:
-    """Replay of the scheduler's fusions: the current group of each node, and the groups that it joined."""
-
-    order: dict[str, int]
-    group_of: dict[str, list[str]]
-    joins: dict[str, list[tuple[int, str]]]
-
-    def merge(self, names: Sequence[str], frame: int) -> None:
-        """Join the groups of these nodes."""
-        parts = {id(group): group for name in names for group in (self.group_of[name],)}
-        if len(parts) < 2:
-            return
-        merged = sorted((name for group in parts.values() for name in group), key=self.order.__getitem__)
-        for name in merged:
-            self.group_of[name] = merged
-            if self.joins[name][-1][1] != merged[0]:
-                self.joins[name].append((frame, merged[0]))
-
-
 def with_parts(schedule: Schedule, parts: Sequence[NestedGraph]) -> Schedule:
     """Return a schedule with the nodes, buffers and fusions of nested graphs after its own."""
     if not parts:
@@ -175,10 +127,13 @@ def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, list[i
     replayed = Fusions(order, {name: [name] for name in order}, {name: [(start, name)] for name in order})
     recorded = steps(schedule)
     marks = dict.fromkeys("".join(name.partition("#")[1:]) for name in order)  # "#2" at a graph's second call.
+    loops = dict(_later_loops(drawn))
     for frame, step in enumerate(recorded, start + 1):
         names = [*leaves(step.first, order), *leaves(step.second, order)]
         for mark in marks:
-            replayed.merge([name + mark for name in names if name + mark in order], frame)
+            marked = [name + mark for name in names if name + mark in order]
+            replayed.merge(marked, frame)
+            replayed.touch({loops[name] for name in marked if name in loops}, frame)
     joined = []
     for launch in drawn:
         own = {node.name for node in launch.owner.values()}
@@ -216,8 +171,8 @@ def fusion_frames(
     moved = [schedule.bytes_before, *(moved_bytes(schedule) or (None,) * fusions)]
     lowering = FusionStep("Scheduler nodes", _lowering_words(schedule, drawn, ops), left, moved=moved[0])
     frames = [*_eager_frame(schedule, ops), ops_step, lowering]
-    graphs = [(schedule, nodes), *((part.schedule, part.nodes) for part in parts)]
-    texts = [text for each, names in graphs for text in _fusion_texts(each, names)]
+    graphs = [(schedule, nodes, drawn), *((part.schedule, part.nodes, part.launches) for part in parts)]
+    texts = [text for graph in graphs for text in _fusion_texts(*graph)]
     for index, (title, detail) in enumerate(texts, 1):
         amount = moved[index] if index <= fusions else schedule.bytes_after
         less = f": {less_words(moved[index - 1], amount)}" if index <= fusions and amount is not None else ""
@@ -236,13 +191,15 @@ def fusion_frames(
 def _ops_words(schedule: Schedule, nodes: FxNodes, ops: Collection[str]) -> str:
     """Return the number of ops, and the calls of eager that became several of them."""
     total = count(len(ops), "scheduler node" if set(ops).isdisjoint(nodes) else "op")
+    views = "; views are on the edges" if any(op_class(node.target) == "view" for node in nodes.values()) else ""
     if not schedule.eager_calls:
-        return f"{total} after decomposition; views are on the edges"
+        return f"{total} after decomposition{views}"
     sizes: dict[str, int] = {}
     for call in schedule.eager_calls:
         sizes[aten_name(call.op)] = max(sizes.get(aten_name(call.op), 0), sum(name in ops for name in call.nodes))
     several = [f"{name} into {number(size)}" for name, size in sizes.items() if size > 1]
-    return f"{total}; decomposed: {first_of(several, MOST_OPS_NAMED) or 'none'}; views are on the edges"
+    words = f"decomposed: {first_of(several, MOST_OPS_NAMED)}" if several else "as eager's calls: none was decomposed"
+    return f"{total}; {words}{views}"
 
 
 def _lowering_words(schedule: Schedule, drawn: Sequence[Launch], ops: Collection[str]) -> str:
@@ -252,7 +209,7 @@ def _lowering_words(schedule: Schedule, drawn: Sequence[Launch], ops: Collection
     idle, several = len(schedule.before) - len(running), len(running) - len(last)
     loops = f"{count(len(ops), 'op')} in {count(len(running), 'loop or call', 'loops and calls')}"
     inner = len(ops) - len(last)
-    inlined = f"{number(inner)} inlined by lowering" if inner else "none inlined by lowering"
+    inlined = f"{number(inner)} inlined by lowering" if inner else "one for each op"
     more = f", {number(several)} more for split ops" if several else ""
     return f"{loops}: {inlined}{more}" + (f"; {count(idle, 'idle node')} left out" if idle else "")
 
@@ -263,13 +220,60 @@ def less_words(before: int | None, after: int) -> str:
     return f"{bytes_(abs(less))} {'less' if less > 0 else 'more'}" if less else "as many bytes"
 
 
-def _fusion_texts(schedule: Schedule, nodes: FxNodes) -> Iterator[tuple[str, str]]:
-    """Yield round and graph of each fusion, and the ops that it fused."""
-    named, order = working_ops(schedule, nodes), {node.name: index for index, node in enumerate(schedule.before)}
+def _later_loops(drawn: Iterable[Launch]) -> Iterator[tuple[str, str]]:
+    """Yield each scheduler node that is a later loop of an op, and the node that is the op's first."""
+    for launch in drawn:
+        first = {node.name for node in launch.owner.values()}
+        for node in launch.nodes:
+            ops = launch.ops_of(node) if node.name not in first else []
+            if ops:
+                yield node.name, launch.owner[ops[-1]].name
+
+
+def _fusion_texts(schedule: Schedule, nodes: FxNodes, drawn: Sequence[Launch]) -> Iterator[tuple[str, str]]:
+    """Yield round and graph of each fusion, and its module and the ops that it fused."""
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+    ops: dict[str, list[str]] = {}  # Of each node, those that it computes first, or the op that it is a loop of.
+    loops: dict[str, list[str]] = {}
+    for launch in drawn:
+        for name, node in launch.owner.items():
+            ops.setdefault(node.name, []).append(name)
+        for node in launch.nodes:
+            for last in launch.ops_of(node)[-1:] if node.runs else ():
+                ops.setdefault(node.name, [last])
+                loops.setdefault(last, []).append(node.name)
     graph = f" of {schedule.subgraph}" if schedule.subgraph else ""
     for step in steps(schedule):
-        first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
-        yield f"round {number(step.round)}{graph}", f"{first} with {second}"
+        sides = [leaves(side, order) for side in (step.first, step.second)]
+        names = [name for side in sides for node in side for name in ops.get(node, ())]
+        paths = [module_path(nodes[name].module)[1:] for name in names if name in nodes]
+        shared = [level[0] for level in takewhile(lambda level: len({*level}) == 1, zip(*paths, strict=False))]
+        place = (
+            f"module {shared[0]}" if len(shared) == 1 and shared[0].isdecimal() else ".".join(shared[-MOST_MODULES:])
+        )
+        words = " with ".join(_side_words(side, ops, loops, nodes) for side in sides)
+        yield f"round {number(step.round)}{graph}", f"{place}: {words}" if place else words
+
+
+def _side_words(
+    side: Sequence[str], ops: Mapping[str, list[str]], loops: Mapping[str, list[str]], nodes: FxNodes
+) -> str:
+    """Return the ops of scheduler nodes, with the number of a loop: `var_mean (loop 1 of 3)`."""
+    parts: dict[tuple[str, int], list[int]] = {}
+    for name in side:
+        for op in ops.get(name, ()):
+            of = loops.get(op, [])
+            has_several = len(of) > 1 and name in of
+            label = aten_name(nodes[op].target) if op in nodes else op
+            part = parts.setdefault((label, len(of) if has_several else 1), [])
+            part += [of.index(name) + 1] if has_several else []
+    words = [
+        f"{op} ({agree(len(part), 'loop', 'loops')} {', '.join(map(number, part))} of {number(total)})"
+        if total > 1
+        else op
+        for (op, total), part in parts.items()
+    ]
+    return first_of(words, MOST_OPS_NAMED) if words else "_".join(side)
 
 
 def _unknown_steps(schedule: Schedule) -> Iterator[FusionStep]:
@@ -283,12 +287,7 @@ def _unknown_steps(schedule: Schedule) -> Iterator[FusionStep]:
 def _eager_frame(schedule: Schedule, ops: Collection[str]) -> Iterator[FusionStep]:
     if calls := schedule.eager_calls:
         outside = len(set(ops) - {name for call in calls for name in call.nodes})
-        apart = f"; {count(outside, 'op')} without an outline: in no call of eager" if outside else ""
+        apart = f"; {count(outside, 'op')} in no call" if outside else ""
         moved = sum(call.bytes for call in calls)
-        yield FusionStep(EAGER_STEP, f"ATen ops; bytes are estimated{apart}", len(calls), "call", moved)
-
-
-def _named(names: Sequence[str], ops: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the ops of scheduler nodes in words; the scheduler's names if no op is known."""
-    known = list(dict.fromkeys(op for name in names for op in ops.get(name, ())))
-    return first_of(known, MOST_OPS_NAMED) if known else "_".join(names)
+        detail = f"each outline is one call of an ATen op; bytes are estimated{apart}"
+        yield FusionStep(EAGER_STEP, detail, len(calls), "call", moved)

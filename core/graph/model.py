@@ -5,7 +5,7 @@ Graphs are made without garbage collection. Lookups are computed once, and relea
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +13,8 @@ from itertools import accumulate
 from threading import Lock
 from typing import Literal, NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary, ref
+
+from core.report import SchedulerNode
 
 GroupKind = Literal["module", "stack", "line", "direction", "launch", "library"]
 # Hulls: a launch of a generated kernel, and a library call.
@@ -132,6 +134,62 @@ class FusionStep:
     unit: str = "node"
     moved: int | None = None
     missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel launch with its scheduler nodes before fusion.
+
+    `members` are the names of the FX nodes that it computes, without views; a scheduler node without a known op is a
+    member itself. `owner` maps each member to the first scheduler node that computes it. `fills` are members whose
+    memory it only fills before another launch computes them, such as the zeros that an `index_put` adds to.
+    """
+
+    nodes: tuple[SchedulerNode, ...]
+    members: tuple[str, ...]
+    owner: Mapping[str, SchedulerNode]
+    fills: frozenset[str] = frozenset()
+
+    @property
+    def kernel(self) -> str:
+        """Id of the kernel; empty if no code was generated."""
+        return self.nodes[0].kernel
+
+    @property
+    def id(self) -> str:
+        """Id of the launch's hull in the drawing."""
+        return f"g:{self.nodes[0].name}"
+
+    def ops_of(self, node: SchedulerNode) -> list[str]:
+        """Return the members that a scheduler node computes, in graph order."""
+        own = [name for name in node.origins if name in self.owner]
+        return own or [name for name, owner in self.owner.items() if owner is node]
+
+
+@dataclass(slots=True)
+class Fusions:
+    """Replay of the scheduler's fusions: the current group of each node, and the groups that it joined."""
+
+    order: dict[str, int]
+    group_of: dict[str, list[str]]
+    joins: dict[str, list[tuple[int, str]]]
+
+    def merge(self, names: Sequence[str], frame: int) -> None:
+        """Join the groups of these nodes."""
+        parts = {id(group): group for name in names for group in (self.group_of[name],)}
+        if len(parts) < 2:
+            return
+        merged = sorted((name for group in parts.values() for name in group), key=self.order.__getitem__)
+        for name in merged:
+            self.group_of[name] = merged
+            if self.joins[name][-1][1] != merged[0]:
+                self.joins[name].append((frame, merged[0]))
+
+    def touch(self, names: Collection[str], frame: int) -> None:
+        """Repeat the group of nodes that keep it in a frame, whose fusion has another loop of their op."""
+        for name in names:
+            if self.joins[name][-1][0] != frame:
+                self.joins[name].append((frame, self.joins[name][-1][1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from core.analysis.numerics import STANDINGS
 from core.analysis.work import NO_SHARED_DATA, reasons_of_pairs, refused_pairs
 from core.base.words import bytes_
 from core.base.words import number as number_
-from core.graph.launches import FxNodes, Kernels, Launch, less_words
-from core.graph.model import Node, Overlay
+from core.graph.launches import FxNodes, Kernels, less_words
+from core.graph.model import Launch, Node, Overlay
 from core.graph.modules import Trait
 from core.ops.costs import CALLS, Cost, FxCosts, op_class
 from core.report import FxNode, Kernel, Report, Schedule, SchedulerNode

@@ -33,13 +33,12 @@ from core.graph.launches import (
     EAGER_STEP,
     KERNELS_STEP,
     FxNodes,
-    Launch,
     NestedGraph,
     fusion_frames,
     launch_words,
     launches,
 )
-from core.graph.model import launch_title
+from core.graph.model import Launch, launch_title
 from core.graph.overlays import ops_without_launch
 from core.graph.placing import nested_parts
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode

@@ -186,7 +186,7 @@ class LargestData(msgspec.Struct, frozen=True):
 class FrameData(msgspec.Struct, frozen=True, omit_defaults=True):
     """A frame of a film, with the nodes that it changed; `missing` if it was not recorded.
 
-    `joined` are the nodes that a fusion of this frame puts into another group.
+    `joined` are the nodes that a fusion of this frame puts into another group, `touched` those of its other loops.
     """
 
     title: str
@@ -197,6 +197,7 @@ class FrameData(msgspec.Struct, frozen=True, omit_defaults=True):
     amounts: tuple[AmountData, ...] = ()
     missing: bool = False
     joined: tuple[int, ...] = ()
+    touched: tuple[int, ...] = ()
 
 
 class ShownData(msgspec.Struct, frozen=True, kw_only=True):
@@ -393,16 +394,16 @@ def _segment_colour(text: str) -> dict[str, str]:
 
 def _frames(view: GraphView) -> Iterator[FrameData]:
     joined: dict[int, list[int]] = {}
+    touched: dict[int, list[int]] = {}
     for index, node in enumerate(view.model.nodes):
-        for (_, before), (at, _) in pairwise(node.joins):
+        for (_, before), (at, group) in pairwise(node.joins):
             if before:
-                joined.setdefault(at, []).append(index)
+                (touched if before == group else joined).setdefault(at, []).append(index)
     for number, frame in enumerate(view.frames):
         added, removed, rewritten = (_nodes(view, ids) for ids in (frame.added, frame.removed, frame.rewritten))
         amounts = tuple(AmountData(*amount) for amount in frame.amounts)
-        yield FrameData(
-            frame.title, frame.detail, added, removed, rewritten, amounts, frame.missing, tuple(joined.get(number, ()))
-        )
+        fused = tuple(joined.get(number, ())), tuple(touched.get(number, ()))
+        yield FrameData(frame.title, frame.detail, added, removed, rewritten, amounts, frame.missing, *fused)
 
 
 def _nodes(view: GraphView, ids: Sequence[str]) -> tuple[int, ...]:

@@ -43,7 +43,7 @@ with title_row() as title:
             # Another graph has other steps.
             on_change=partial(url.put, url.FRAME, None),
             label_visibility="collapsed",
-            width=180,
+            width=140,
         )
         index = names.index(chosen)
     fusion = fusion_view(view, index)

@@ -228,6 +228,10 @@ def account() -> None:
 
 
 def page_title(text: str, help: str | None = None, place: DeltaGenerator | None = None) -> None:
-    """Draw a page's title at a place, by default here; a title of one sentence has no full stop."""
+    """Draw a page's title at a place, by default here; a title of one sentence has no full stop.
+
+    Numbers stay with their units.
+    """
     is_one = re.search(r"\.\s", text) is None
+    text = re.sub(r"(?<=\d) (?=(?:%|[kMGTP]?B|[mµn]?s|min|h)(?!\w))", "\N{NO-BREAK SPACE}", text)
     (place or st).title(re.sub(r"\\?\.$", "", text) if is_one else text, anchor=False, help=help)

@@ -140,7 +140,9 @@ def test_the_fusion_page_films_the_steps_from_ops_to_launches(runs: dict[str, st
     drawn = drawn_ids(app, "fusion-0/0-0")
 
     assert_sound(app)
-    assert titles(app)[0].startswith("26 ops → 9 launches of 6 kernels; traffic: 12.3 % less by fusion")
+    assert titles(app)[0].startswith(
+        "26 ops → 9 launches of 6 kernels; traffic: 12.3\N{NO-BREAK SPACE}% less by fusion"
+    )
     assert [frame["title"] for frame in data["frames"]][:3] == ["Ops", "Scheduler nodes", "Fusion 1 of 6, round 1"]
     assert data["frames"][-1]["detail"] == "6 kernels; each hull is one launch; no node joined another since"
     assert [amount["text"] for amount in data["frames"][-1]["amounts"]] == ["9 launches", "22.6 MB moved"]

@@ -153,8 +153,8 @@ def titles(app: AppTest) -> list[str]:
 
 
 def read_titles(app: AppTest) -> list[str]:
-    """The titles as a reader sees them: without escapes."""
-    return list(map(plain, titles(app)))
+    """The titles as a reader sees them: without escapes, and with one kind of spaces."""
+    return [plain(title).replace("\N{NO-BREAK SPACE}", " ") for title in titles(app)]
 
 
 def component(app: AppTest, key: str) -> dict[str, Any]:

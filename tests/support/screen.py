@@ -23,6 +23,8 @@ VARYING = (
     (re.compile(r"\b\d{8}-\d{6}-"), ""),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b"), "DATE"),
     (re.compile(r"\b\d+ (year|day|hour|minute)s? ago\b"), "AGO"),
+    # Which spaces keep a number and its unit on one line.
+    (re.compile("\N{NO-BREAK SPACE}"), " "),
 )
 # Escaped letters that Markdown would show the same without a backslash.
 ESCAPED = re.compile(r"\\([.:,;()=+!#-])")

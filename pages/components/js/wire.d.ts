@@ -112,7 +112,7 @@ export interface AmountData {
 }
 
 /** A frame of a film, with the nodes that it changed; `missing` if it was not recorded. `joined` are the nodes that a
- * fusion of this frame puts into another group. */
+ * fusion of this frame puts into another group, `touched` those of its other loops. */
 export interface FrameData {
   title: string;
   detail: string;
@@ -122,6 +122,7 @@ export interface FrameData {
   amounts?: AmountData[];
   missing?: boolean;
   joined?: number[];
+  touched?: number[];
 }
 
 /** Groups that are the greatest of a graph: in what, number and names, the amount, and their ids. */

@@ -175,16 +175,16 @@ def draw_both(view: View, index: int, fusion: FusionView) -> str | None:
     The left view begins with the ops, the right one with the launches. They have one camera and the same folds, and a
     selection in one is marked in the other.
     """
-    picture, name = fusion_drawn(view, index), f"{view.compilation.id}-{index}"
+    whole, name = fusion_drawn(view, index), f"{view.compilation.id}-{index}"
+    # The two views have the same height, without the largest launches.
+    picture = replace(whole, data={**whole.data, "largest": ()})
     opened = partial(_activated, fusion)
     # A view keeps its own selection while the URL has that of either view.
     last, selected = state_of("fusion-selections", (None, None)), url.selected()
     own = last if selected and selected in last else (selected, selected)
     left, right = st.columns(2, gap="small")
     with left:
-        # The launches are on the right.
-        before = replace(picture, data={**picture.data, "largest": ()})
-        left_choice = show(before, f"before-{name}", step=name, own=own[0], frame=0, on_activate=opened)
+        left_choice = show(picture, f"before-{name}", step=name, own=own[0], frame=0, on_activate=opened)
     with right:
         frame = _frame(picture)
         right_choice = show(picture, f"after-{name}", step=name, own=own[1], frame=frame, on_activate=opened)

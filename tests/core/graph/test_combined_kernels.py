@@ -9,8 +9,8 @@ import pytest
 
 from core.base.words import bytes_
 from core.graph.fusion import fusion_model
-from core.graph.launches import Launch, fusion_frames, launches
-from core.graph.model import HULLS
+from core.graph.launches import fusion_frames, launches
+from core.graph.model import HULLS, Launch
 from core.graph.overlays import saved_bytes
 from core.report import Compilation, FxNode, Kernel, Schedule
 from core.trace.parsers.build import build_report, load_graph, load_text

@@ -12,8 +12,8 @@ import pytest
 
 from core.graph.assemble import Refusals
 from core.graph.fusion import fusion_model
-from core.graph.launches import Launch, fusion_frames, launches, replay
-from core.graph.model import Fact, GraphModel, Group
+from core.graph.launches import fusion_frames, launches, replay
+from core.graph.model import Fact, GraphModel, Group, Launch
 from core.graph.overlays import run_order
 from core.ops.costs import constants
 from core.report import Compilation, EagerCall, FxNode, Kernel, Schedule
@@ -241,3 +241,15 @@ def test_the_largest_missed_fusion_is_one_that_could_save_bytes() -> None:
     )
     largest = transformer(rounds=apart).model.largest[-1]
     assert (largest.name, largest.value) == ("refused, and nothing to save", "0 B at stake")
+
+
+def test_a_fusion_names_its_module_and_the_loops_of_an_op_that_has_several() -> None:
+    case = Case(TRACES / "transformer_block" / "trace.log", "inference")
+    frames = fusion_frames(case.schedule, case.nodes, case.kernels)
+    details = [frame.detail for frame in frames]
+    loops = "norm1: var_mean (loop 1 of 3) with var_mean (loop 2 of 3): 4.10 kB less"
+    assert {loops, "norm2: var_mean (loop 3 of 3) with sub, add, rsqrt +1: 1.05 MB less"} < {*details}
+    at = details.index(loops)
+    again = [node.id for node in case.model.nodes for pair in pairwise(node.joins) if pair[1] == (at, pair[0][1])]
+    changed = [node.id for node in case.model.nodes for pair in pairwise(node.joins) if pair[1][0] == at]
+    assert again == changed == ["n:var_mean"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.graph.fusion import fusion_model
-from core.graph.launches import Launch, NestedGraph, fusion_frames, launches
-from core.graph.model import HULLS, GraphModel, index_of
+from core.graph.launches import NestedGraph, fusion_frames, launches
+from core.graph.model import HULLS, GraphModel, Launch, index_of
 from core.graph.overlays import saved_bytes
 from core.graph.placing import nested_parts
 from core.report import FxNode, Kernel, Schedule

@@ -104,6 +104,12 @@ export function cutFacts(line, width, perCharacter) {
   return cut(facts.join(" · "), width, perCharacter);
 }
 
+// A text in which no line begins with a unit.
+/** @param {string} text */
+export function bound(text) {
+  return text.replace(/(\d) (?=%|[kMGTµmn]?(?:B|s|FLOP)\b|ops?\b)/g, "$1\u00a0");
+}
+
 export function calm() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }

@@ -21,7 +21,7 @@ import { Stage } from "./picture/stage.js";
 import { Python } from "./python.js";
 /** @import { Arguments } from "../../js/types.d.ts" */
 /** @import { GraphData, PlaceData } from "../../js/wire.d.ts" */
-/** @import { Choice, Inks, Item, Paints, Placed, Spot } from "./types.d.ts" */
+/** @import { Choice, Inks, Paints, Placed, Spot } from "./types.d.ts" */
 
 const FOLD_MS = 200;
 const SETTLED_MS = 140;
@@ -68,12 +68,12 @@ export class Drawing {
     this.camera.asideFor = (picture, seen) => this.minimap.room(picture, seen);
     const info = make("div", { class: "info" }, foot);
     this.status = make("div", { class: "status" }, info);
-    this.legend = make("div", { class: "legend" }, info);
+    this.legend = make("div", { class: "legend", role: "group", tabindex: 0, "aria-label": "Legend" }, info);
     this.film = new Film(foot, args.data.metrics, this.python, (staying) => this.reframe(staying));
     this.hulls = new Hulls(this.stage, this.root);
     this.signs = new Signs(this.stage, this.camera, this.film, this.root);
     this.help = new Help(this.root);
-    this.tip = new Tip(this.root, this.film, this.overlays);
+    this.tip = new Tip(this.root, this.film, this.overlays, this.camera);
     this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
   }
 
@@ -161,6 +161,7 @@ export class Drawing {
   moved() {
     const { camera, stage } = this;
     this.root.classList.toggle("far", camera.far);
+    this.legend.style.setProperty("--k", String(camera.k));
     this.far.show(camera.far);
     if (camera.far) this.followFar();
     else if (!stage.rect || !inside(camera.rect(SLACK), stage.rect, this.picture)) this.cull();
@@ -242,10 +243,8 @@ export class Drawing {
 
   /** @returns {Paints} */
   paints() {
-    const inks = this.inks ??= inksOf(this.root, Object.keys(this.data.classes));
-    const own = (/** @type {Item} */ { g, cls }) => inks.classes.get(g === undefined ? cls : "group");
-    const colourOf = (/** @type {Item} */ item) => (this.overlays.colourOf(item) ?? own(item)) || inks.none;
-    return { ...inks, byClass: !this.overlays.overlay, colourOf };
+    this.inks ??= inksOf(this.root, Object.keys(this.data.classes));
+    return this.overlays.paints(this.inks);
   }
 
   // The item on screen that has this id.

@@ -39,7 +39,8 @@ export class Film {
   joining = false;
   /** @type {FrameData[]} */
   frames = [];
-  /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number>, joined: Set<number> }[]} */
+  /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number>, joined: Set<number>,
+   *   touched: Set<number> }[]} */
   sets = [];
 
   /**
@@ -80,6 +81,7 @@ export class Film {
       removed: new Set(frame.removed),
       rewritten: new Set(frame.rewritten),
       joined: new Set(frame.joined),
+      touched: new Set(frame.touched),
     }));
     this.slider.max = String(Math.max(0, this.frames.length - 1));
     this.drawTicks();
@@ -113,8 +115,8 @@ export class Film {
     const every = Math.ceil(this.frames.length / MOST_TICKS);
     this.ticks.replaceChildren();
     this.frames.forEach((frame, index) => {
-      const { added, removed, rewritten, joined = [] } = frame;
-      const changes = added.length + removed.length + rewritten.length + joined.length;
+      const { added, removed, rewritten, joined = [], touched = [] } = frame;
+      const changes = [added, removed, rewritten, joined, touched].flat().length;
       if (index % every && !changes && !frame.missing) return;
       const share = index / Math.max(1, this.frames.length - 1);
       const height = changes ? Math.min(12, 4 + 2 * Math.log2(changes + 1)) : 3;
@@ -211,17 +213,25 @@ export class Film {
     return Boolean(joined?.size && this.countIn(joined, item));
   }
 
+  // True if a fusion of this step has another loop of the op.
+  /** @param {Item} item */
+  touches(item) {
+    const touched = this.sets[this.at]?.touched;
+    return Boolean(touched?.size && this.countIn(touched, item));
+  }
+
   // The boxes that this step changes; of a fusion, all ops of the groups that it joins, first those with another group.
   /** @param {Placed[]} items */
   changed(items) {
     const { added, removed, rewritten } = this.sets[this.at];
-    const fused = items.filter(({ item, open }) => !open && this.joins(item));
+    const joined = items.filter(({ item, open }) => !open && this.joins(item));
+    const fused = [...joined, ...items.filter(({ item, open }) => !open && this.touches(item))];
     const boxes = fused.length || added.size || removed.size || rewritten.size ? items.filter(({ open }) => !open) : [];
-    const keys = new Set(fused.flatMap(({ item }) => groupOf(item, this.at) ?? []));
-    const joined = keys.size ? boxes.filter(({ item }) => keys.has(groupOf(item, this.at) ?? "")) : [];
+    const keys = new Set(joined.flatMap(({ item }) => groupOf(item, this.at) ?? []));
+    const together = keys.size ? boxes.filter(({ item }) => keys.has(groupOf(item, this.at) ?? "")) : [];
     const sets = [added, removed, rewritten].filter((set) => set.size);
     const others = sets.length ? boxes.filter(({ item }) => sets.some((set) => this.countIn(set, item))) : [];
-    return [...new Set([...fused, ...joined, ...others])];
+    return [...new Set([...fused, ...together, ...others])];
   }
 
   // What this frame shows of a box: its classes, and the text of its badge.
@@ -236,7 +246,7 @@ export class Film {
     const classes = [
       fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1) ? fate : "",
       came ? "added" : changed || went ? "rewritten" : "",
-      this.joins(item) ? "joined" : "",
+      this.joins(item) || this.touches(item) ? "joined" : "",
     ];
     const sign = item.g === undefined ? told.slice(0, 1).map(([name]) => name) : told.map((pair) => pair.join(""));
     return [classes.filter(Boolean), sign.join(" ")];

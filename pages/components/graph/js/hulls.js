@@ -2,14 +2,15 @@
 // fused nodes. In the last frame the launches, which are groups of the graph, take their place.
 import { arrange, filed, make } from "./dom.js";
 import { groupOf } from "./film.js";
+import { boundsOf, Grid } from "./picture/grid.js";
 /** @import { Film } from "./film.js" */
 /** @import { Stage } from "./picture/stage.js" */
-/** @import { Paints, Placed } from "./types.d.ts" */
+/** @import { Paints, Placed, Rect } from "./types.d.ts" */
 
 // An eager call's group: its number, and the name of its op.
 const EAGER = /^e:\d+:(.*)$/;
-const OUT = 7;
-const MOST_OUT = 12;
+const OUT = 10;
+const MOST_OUT = 14;
 const LINE = 1.5;
 
 export class Hulls {
@@ -39,7 +40,7 @@ export class Hulls {
     for (const [key, members] of groups) {
       const old = before.get(key);
       const same = old && old.members.length === members.length && old.members.every((it, at) => it === members[at]);
-      const hull = same ? old : { members, g: drawHull(members, EAGER.exec(key)?.[1]) };
+      const hull = same ? old : { members, g: drawHull(members, this.stage.grid, EAGER.exec(key)?.[1]) };
       hull.g.classList.toggle("now", isJoined(members, film));
       this.drawn.set(key, hull);
     }
@@ -84,41 +85,70 @@ export function paintGroups(context, boxes, film, k, { line, now }) {
   for (const { item, x, y, w, h } of boxes) {
     if (item.g !== undefined && film.joins(item)) context.fillRect(x - out, y - out, w + 2 * out, h + 2 * out);
   }
-  for (const [key, members] of groupsOf(boxes, film)) {
+  const groups = groupsOf(boxes, film);
+  /** @type {Grid<Placed>} */
+  const grid = new Grid();
+  if (groups.size) { for (const placed of boxes) grid.add(placed); }
+  for (const [key, members] of groups) {
     context.fillStyle = context.strokeStyle = isJoined(members, film) ? now : line;
-    const sorted = [...members].sort((a, b) => a.y - b.y || a.x - b.x);
+    const { rects, bridges, first } = regionOf(members, grid);
     context.beginPath();
-    sorted.forEach(({ x, y, w, h }) => context.rect(x - out, y - out, w + 2 * out, h + 2 * out));
+    for (const [left, top, right, bottom] of rects) {
+      context.rect(left - out, top - out, right - left + 2 * out, bottom - top + 2 * out);
+    }
     context.fill();
-    sorted.forEach((placed, at) => {
-      const near = at && nearest(placed, sorted.slice(0, at));
-      if (near) context.stroke(new Path2D(bridge(placed, near)));
-    });
+    for (const path of bridges) context.stroke(new Path2D(path));
     const name = members.length > 1 && EAGER.exec(key)?.[1];
-    if (name) names.push([name, sorted[0]]);
+    if (name) names.push([name, first]);
   }
   return names;
 }
 
-// The union of the members' boxes and of bridges between neighbours: drawn twice, the second time smaller, in the
-// colour inside, so that only the outline of the union stays.
-/** @param {Placed[]} members @param {string} [name] */
-function drawHull(members, name) {
-  const g = make("g", { class: members.length > 1 ? "joint" : "joint alone" });
+// A group's region: one rectangle, if no other box is in it; else those of its boxes and of neighbours in one level
+// that have no other box between them, with bridges between the others. The last is the group's first box.
+/** @param {Placed[]} members @param {Grid<Placed>} grid */
+function regionOf(members, grid) {
   const sorted = [...members].sort((a, b) => a.y - b.y || a.x - b.x);
+  const own = new Set(members);
+  const around = (/** @type {Placed[]} */ some) => {
+    const [left, top, right, bottom] = boundsOf(some);
+    const inside = grid.find([left - OUT, top - OUT, right + OUT, bottom + OUT]);
+    const free = some.every(({ gid }) => gid === some[0].gid) && [...inside].every((it) => it.open || own.has(it));
+    return free ? [[left, top, right, bottom]] : [];
+  };
+  const [first] = sorted;
+  const whole = around(sorted);
+  if (whole.length) return { rects: whole, bridges: [], first };
+  /** @type {Rect[]} */
+  const rects = sorted.map(({ box }) => box);
+  /** @type {string[]} */
+  const bridges = [];
+  sorted.forEach((placed, at) => {
+    if (!at) return;
+    const near = nearest(placed, sorted.slice(0, at));
+    const joint = around([placed, near]);
+    if (joint.length) rects.push(...joint);
+    else bridges.push(bridge(placed, near));
+  });
+  return { rects, bridges, first };
+}
+
+// A group's region, drawn twice, the second time smaller, in the colour inside, so that only its outline stays.
+/** @param {Placed[]} members @param {Grid<Placed>} grid @param {string} [name] */
+function drawHull(members, grid, name) {
+  const g = make("g", { class: members.length > 1 ? "joint" : "joint alone" });
+  const { rects, bridges, first } = regionOf(members, grid);
   for (const [layered, out] of /** @type {[string, number][]} */ ([["outline", OUT], ["inside", OUT - LINE]])) {
     const part = make("g", { class: layered }, g);
-    sorted.forEach((placed, at) => {
-      const { x, y, w, h } = placed;
-      make("rect", { x: x - out, y: y - out, width: w + 2 * out, height: h + 2 * out, rx: out + 3 }, part);
-      const near = at && nearest(placed, sorted.slice(0, at));
-      if (near) make("path", { d: bridge(placed, near), "stroke-width": 2 * out }, part);
-    });
+    for (const [x, y, to, end] of rects) {
+      make("rect", { x: x - out, y: y - out, width: to - x + 2 * out, height: end - y + 2 * out, rx: out + 3 }, part);
+    }
+    for (const d of bridges) make("path", { d, "stroke-width": 2 * out }, part);
   }
-  const [{ x, y }] = sorted;
   // The box of an op that is one call of the same name says it already.
   if (name && (members.length > 1 || members[0].item.label !== name)) {
-    make("text", { x: x - OUT, y: y - OUT - 2 * LINE - 2 }, g, name);
+    const x = rects.length > 1 ? first.x : rects[0][0];
+    make("text", { x: x - OUT, y: first.y - OUT - 2 * LINE - 2 }, g, name);
   }
   return g;
 }

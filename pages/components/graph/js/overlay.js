@@ -3,11 +3,9 @@
 import { figure } from "../../js/words.js";
 import { button, make, opClass } from "./dom.js";
 import { glyph } from "./icons.js";
-import { isHull } from "./picture/compose.js";
-import { WIDTHS } from "./picture/curves.js";
-import { shareOf } from "./picture/scene.js";
+import { legendOfLaunches } from "./legend.js";
 /** @import { OverlayData } from "../../js/wire.d.ts" */
-/** @import { Item, ItemElement, Picture, Placed, Scale } from "./types.d.ts" */
+/** @import { Inks, Item, ItemElement, Paints, Picture, Placed, Scale } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
 /** @import { Python } from "./python.js" */
 
@@ -124,6 +122,13 @@ export class Overlays {
     return category?.[this.dark ? "dark" : "light"] ?? "";
   }
 
+  /** @param {Inks} inks @returns {Paints} */
+  paints(inks) {
+    const own = (/** @type {Item} */ { g, cls }) => inks.classes.get(g === undefined ? cls : "group");
+    const colourOf = (/** @type {Item} */ item) => (this.colourOf(item) ?? own(item)) || inks.none;
+    return { ...inks, byClass: !this.overlay, colourOf };
+  }
+
   /** @param {ItemElement} element @param {Placed} placed */
   dress(element, { item, open, w, h }) {
     const colour = this.colourOf(item);
@@ -155,18 +160,7 @@ export class Overlays {
   /** @param {HTMLElement} parent @param {Record<string, string>} classes @param {Picture} picture */
   legend(parent, classes, picture) {
     parent.replaceChildren();
-    if (picture.items.some(({ item }) => item.badge)) {
-      const entry = make("span", { class: "class" }, parent);
-      make("i", {}, entry, "K1");
-      entry.append("kernel 1");
-    }
-    if (picture.items.some(({ item }) => shareOf(item))) {
-      make("em", {}, make("span", { class: "class" }, parent)).after("share of time");
-    }
-    if (picture.items.some(({ item }) => item.kind === "library")) {
-      make("b", {}, make("span", { class: "class" }, parent)).after("library call");
-    }
-    if (picture.items.some(({ item }) => isHull(item))) legendOfWidths(parent, picture);
+    legendOfLaunches(parent, picture);
     if (!this.overlay) return legendOfClasses(parent, classes, picture);
     const values = new Set(picture.items.filter(({ open }) => !open).map(({ item }) => this.valueOf(item)));
     if (!this.sizes) {
@@ -176,20 +170,6 @@ export class Overlays {
     } else if (this.scale) ramp(parent, this.overlay, this.scale, this.dark);
     if (values.has(null)) make("span", { class: "none" }, parent, "not recorded");
     parent.title = this.overlay.note;
-  }
-}
-
-// The widths of the edges, by their bytes.
-/** @param {HTMLElement} parent @param {Picture} picture */
-function legendOfWidths(parent, { edges }) {
-  const most = (/** @type {number} */ bytes) => WIDTHS.findIndex(([least]) => bytes >= least);
-  const used = new Set(edges.flatMap(({ edge }) => edge.bytes ? most(edge.bytes) : []));
-  if (!used.size) return;
-  const entry = make("span", { class: "class" }, parent);
-  for (const at of [...used].sort((a, b) => b - a)) {
-    const [, width, words] = WIDTHS[at];
-    make("u", { style: `height: ${width}px` }, entry);
-    entry.append(words);
   }
 }
 

@@ -1,9 +1,12 @@
 // Panels over the graph: its keys, error messages, and the tip at the pointer.
-import { button, make } from "./dom.js";
+import { counted } from "../../js/shared.js";
+import { figure } from "../../js/words.js";
+import { bound, button, make } from "./dom.js";
 import { groupOf } from "./film.js";
 import { isHull } from "./picture/compose.js";
 import { groupLine } from "./picture/scene.js";
-/** @import { Choice } from "./types.d.ts" */
+/** @import { Choice, GroupItem, Line, Placed } from "./types.d.ts" */
+/** @import { Camera } from "./picture/camera.js" */
 /** @import { Film } from "./film.js" */
 /** @import { Overlays } from "./overlay.js" */
 
@@ -80,9 +83,10 @@ const LAUNCH_VALUE = /^kernel|, of the launch:/;
 
 // The tip at the pointer: names, facts and the meaning of the colour. Before the launches, it has none of theirs.
 export class Tip {
-  /** @param {HTMLElement} parent @param {Film} film @param {Overlays} overlays */
-  constructor(parent, film, overlays) {
+  /** @param {HTMLElement} parent @param {Film} film @param {Overlays} overlays @param {Camera} camera */
+  constructor(parent, film, overlays, camera) {
     this.parent = parent;
+    this.camera = camera;
     this.film = film;
     this.overlays = overlays;
     this.root = make("div", { class: "tip", hidden: "" }, parent);
@@ -105,29 +109,56 @@ export class Tip {
     this.line("what", (item.chips ?? []).join(", "));
     const call = eager && item.g === undefined && groupOf(item, this.film.at)?.split(":")[2];
     if (call) this.line("what", `a part of eager's call ${call}`);
+    else if (eager && item.g === undefined) this.line("what", "in no call of eager: the compiler added it");
+    if (item.thin && !fusing) this.line("what", "a copy for this kernel: another computes the op, too");
     const facts = [...item.facts ?? []].sort(([a], [b]) => Number(WHERE.test(b)) - Number(WHERE.test(a)));
     for (const [name, value] of facts) {
       if (fusing && OF_LAUNCHES.test(name)) continue;
       const fact = make("div", { class: "pair" }, this.root);
       make("span", {}, fact, name);
-      make("span", {}, fact, value);
+      make("span", {}, fact, bound(value));
     }
     const value = this.overlays.told(item);
     if (!fusing || !LAUNCH_VALUE.test(value)) this.line("what", value);
     this.line("more", fusing ? thing.tip?.replace(COMPUTED_AGAIN, "") : thing.tip);
   }
 
-  /** @param {string} name @param {string | undefined} text */
-  line(name, text) {
-    if (text) make("div", { class: name }, this.root, text);
+  // An edge: its value, its ends, and whether the value is in memory; `around` is the group that it is in.
+  /** @param {Line} line @param {GroupItem} [around] */
+  showLine({ edge, s, t }, around) {
+    this.root.hidden = false;
+    this.root.replaceChildren();
+    this.line("name", `${s.item.label} → ${t.item.label}`);
+    this.line("what", edge.label || (edge.n ? counted(edge.n, "value") : ""));
+    if (this.film.fusing) return;
+    const inside = around && isHull(around) ? "stays in the kernel: no buffer, no traffic" : "";
+    this.line("what", edge.bytes ? `${figure(edge.bytes, "B")} in memory` : this.film.joining ? inside : "");
+    if (!edge.refused) return;
+    this.line("what", "not fused: torch refused to make one kernel of the two");
+    for (const [name, reason] of s.item.facts ?? []) {
+      if (name.startsWith("not fused with") && name.includes(t.item.label)) this.line("more", reason);
+    }
   }
 
-  /** @param {MouseEvent} event */
-  follow(event) {
+  // Numbers stay with their units.
+  /** @param {string} name @param {string | undefined} text */
+  line(name, text) {
+    if (text) make("div", { class: name }, this.root, bound(text));
+  }
+
+  // At the pointer, or beside a box in the picture, if there is room.
+  /** @param {MouseEvent} event @param {Placed | null} [placed] */
+  follow(event, placed = null) {
     const box = this.parent.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const left = Math.max(4, Math.min(x + 14, box.width - this.root.offsetWidth - 6));
-    const top = y + 18 + this.root.offsetHeight > box.height ? y - 10 - this.root.offsetHeight : y + 18;
+    const { offsetWidth: wide, offsetHeight: high } = this.root;
+    const { x: panned, k } = this.camera;
+    const right = placed ? panned + (placed.x + placed.w) * k + 8 : x + 14;
+    const before = placed ? panned + placed.x * k - wide - 8 : 0;
+    const aside = right + wide + 6 <= box.width ? right : before >= 4 ? before : 0;
+    const left = aside || Math.max(4, Math.min(x + 14, box.width - wide - 6));
+    const below = y + 18 + high > box.height ? y - 10 - high : y + 18;
+    const top = placed && aside ? Math.min(y - 16, box.height - high - 6) : below;
     this.root.style.transform = `translate(${left}px, ${Math.max(4, top)}px)`;
   }
 }

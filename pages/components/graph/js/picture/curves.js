@@ -13,9 +13,9 @@ export function drawPath(points) {
 // Edges have a width for each decade of their bytes.
 export const WIDTHS = /** @type {[number, number, string][]} */ ([
   [1e7, 8, "≥ 10 MB"],
-  [1e6, 6, "≥ 1 MB"],
-  [1e5, 4, "≥ 100 kB"],
-  [1e4, 2.5, "≥ 10 kB"],
+  [1e6, 6, "1–10 MB"],
+  [1e5, 4, "0.1–1 MB"],
+  [1e4, 2.5, "10–100 kB"],
   [0, 1.2, "< 10 kB"],
 ]);
 
@@ -80,4 +80,27 @@ export function middleOf(p) {
   const at = 6 * Math.floor((p.length - 2) / 12);
   if (at + 7 >= p.length) return p.slice(0, 2);
   return [0, 1].map((i) => (p[at + i] + 3 * p[at + 2 + i] + 3 * p[at + 4 + i] + p[at + 6 + i]) / 8);
+}
+
+const PARTS = 12;
+
+// The distance of a point to a curve.
+/** @param {number[]} p @param {number} x @param {number} y */
+export function distanceTo(p, x, y) {
+  let least = Infinity;
+  let [fromX, fromY] = p;
+  for (let at = 0; at + 7 < p.length; at += 6) {
+    for (let part = 1; part <= PARTS; part += 1) {
+      const [t, u] = [part / PARTS, 1 - part / PARTS];
+      const [toX, toY] = [0, 1].map((i) =>
+        u ** 3 * p[at + i] + 3 * u * u * t * p[at + 2 + i] + 3 * u * t * t * p[at + 4 + i] + t ** 3 * p[at + 6 + i]
+      );
+      const [dx, dy] = [toX - fromX, toY - fromY];
+      const along = ((x - fromX) * dx + (y - fromY) * dy) / (dx * dx + dy * dy || 1);
+      const share = Math.min(1, Math.max(0, along));
+      least = Math.min(least, Math.hypot(x - fromX - share * dx, y - fromY - share * dy));
+      [fromX, fromY] = [toX, toY];
+    }
+  }
+  return least;
 }
