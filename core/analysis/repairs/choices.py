@@ -108,7 +108,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
         parts = _branches(code, node)
         number, read = _split_test(code, node)
         test = _tensor_test(code, read) if parts else ""
-        if not parts or not test or (number and not _keeps_name(parts)):
+        if not parts or not test or (number and not _keeps_name(parts)) or _changes_state(code, parts):
             continue
         if how == "cond" and (parts.if_true.isidentifier() or parts.if_false.isidentifier()):
             # `torch.cond` refuses a branch that returns its input.
@@ -127,6 +127,22 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
         edits = (Edit(parts.start, parts.end, text), *reads, *more)
         return CodeFix(f"Choose with `{torch}.{how}`.", why, edits, "may change", doubt)
     return None
+
+
+def _changes_state(code: UserCode, parts: Branches) -> bool:
+    """Return True if a branch calls a function of the file that writes what outlives the call."""
+    calls = [node.func for text in parts[3:] for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    names = {dotted(each).removeprefix("self.") for each in calls}
+    inside = [
+        node
+        for function in ast.walk(code.tree)
+        if isinstance(function, ast.FunctionDef) and function.name in names
+        for node in ast.walk(function)
+    ]
+    written = (node for node in inside if isinstance(node, (ast.Attribute, ast.Subscript)))
+    return any(isinstance(node.ctx, ast.Store) for node in written) or any(
+        isinstance(node, ast.Global) for node in inside
+    )
 
 
 def _split_test(code: UserCode, node: ast.If | ast.IfExp) -> tuple[str, ast.expr]:

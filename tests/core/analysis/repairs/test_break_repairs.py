@@ -98,6 +98,7 @@ LEFT = (
     ("where:5", "    if x.any():\n        return x, True\n    return x, False\n"),
     ("cond:5", "    if x.any():\n        return x, x + 1\n    return -x, x\n"),
     ("where:5", "    return x if x.any() else None\n"),
+    ("where:5", "    return f(x) if x.any() else x\ndef f(x):\n    CALLS[0] += 1\n    return x\n"),
     ("where:5", "    if n == 1 and x.max().item() > 9:\n        return x\n    return -x\n"),
     ("where:5", "    if x.max().item() > 9 and n == 1:\n        x = -x\n    return x\n"),
     ("keep_tensor:5", "    log.warning('%s', x.mean().tolist())\n    return x\n"),
