@@ -389,11 +389,11 @@ def largest(
     if best is None or group is None:
         return None
     same = sum(amounts[place] == amounts[best] for place in places)
-    return Largest(name, group.badge, group.label, texts[best] + _times(same), (group.id,))
+    return Largest(name, group.badge, group.label, texts[best] + _times(same, "launches"), (group.id,))
 
 
-def _times(times: int) -> str:
-    return f" × {number(times)}" if times > 1 else ""
+def _times(times: int, things: str = "") -> str:
+    return f" × {number(times)} {things}".rstrip() if times > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -437,12 +437,12 @@ class Refusals:
         if pair is None or not (self.saves(pair) or self.pairs[pair][0]):
             return Largest(name, "", "torch refused no pair", "none", ())
         kind, size = self._kind(pair, groups), self.pairs[pair][0]
-        text = bytes_(size) if size else "bytes not recorded"
-        text += _times(sum(self._kind(each, groups) == kind for each in self.pairs))
+        text = f"{bytes_(size)} at stake" if size else "bytes not recorded"
+        text += _times(sum(self._kind(each, groups) == kind for each in self.pairs), "pairs")
         first, second = (groups[place] for place in pair)
         badges = " and ".join(group.badge for group in (first, second) if group.badge)
         label = f"both {first.label}" if first.label == second.label else f"{first.label} with {second.label}"
-        name, text = (name, text) if self.saves(pair) else ("refused, and nothing to save", "0 B at stake")
+        text = text if self.saves(pair) else "none that saves bytes"
         return Largest(name, badges, label, text, (first.id, second.id))
 
     def _kind(self, pair: tuple[int, int], groups: Sequence[Group]) -> Hashable:

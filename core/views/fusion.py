@@ -350,7 +350,7 @@ class FusionView:
     def tie(self, *names: str) -> str:
         """Return the words on the line between two refused nodes after fusion: the bytes at stake."""
         row = next((row for row in self.refusals.rows if set(row.names) == set(names)), None)
-        at_stake = fmt.bytes_(row.size) if row is not None and row.saves else "0 B at stake"
+        at_stake = f"{fmt.bytes_(row.size)} at stake" if row is not None and row.saves else "none that saves bytes"
         return f"not fused: {at_stake}" if row is not None and row.size else "not fused"
 
     def kernel(self, item_id: str | None) -> Kernel | None:

@@ -269,3 +269,27 @@ def test_a_kept_value_is_found_in_the_graph(server: Server, training: str, page:
     table = page.locator("[data-testid='stTable']")
     expect(table).to_contain_text(f"{found.group(1)} = ")
     expect(table).to_contain_text("Computed in the forward, or an input of it, and saved for the backward.")
+
+
+AT_EDGE = """root => {
+    const { camera, picture, viewport } = root.compileboardView;
+    const { points } = picture.edges.find(({ edge, s }) => !edge.bytes && s.item.label === "var_mean");
+    const box = viewport.getBoundingClientRect();
+    const at = [0, 1].map(i => (points[i] + 3 * points[i + 2] + 3 * points[i + 4] + points[i + 6]) / 8);
+    return [box.left + camera.x + at[0] * camera.k, box.top + camera.y + at[1] * camera.k];
+}"""
+
+
+def test_edges_and_the_legend_say_what_stays_in_a_kernel_and_a_tip_covers_no_kernel(
+    server: Server, transformer: str, page: Page
+) -> None:
+    view = opened(page, server.link("fusion", run=transformer))
+    expect(view.locator(".legend")).to_contain_text("stays in kernel")
+    page.mouse.move(*view.evaluate(AT_EDGE))
+    expect(view.locator(".tip")).to_contain_text("var_mean →")
+    expect(view.locator(".tip")).to_contain_text("stays in the kernel: no buffer, no traffic")
+    hull = box(item(view, "g:op0"))
+    page.mouse.move(hull["x"] + hull["width"] / 3, hull["y"] + 12)
+    expect(view.locator(".tip .name")).to_have_text("norm1 · layer_norm")
+    tip = box(view.locator(".tip"))
+    assert tip["x"] >= hull["x"] + hull["width"] or tip["x"] + tip["width"] <= hull["x"]

@@ -170,7 +170,7 @@ def test_a_refused_pair_of_each_layer_is_counted_on_the_stack_and_once_on_each_l
     named = [replace(each, label=label) for each, label in zip(drawn, "..ab.ab", strict=True)]
     hulls = [named[at] for at in (2, 3, 5, 6)]
     most = Refusals(pairs).largest(hulls)
-    assert (most.text, most.value, most.ids) == ("a with b", "1.02 kB × 2", ("g:a", "g:b"))
+    assert (most.text, most.value, most.ids) == ("a with b", "1.02 kB at stake × 2 pairs", ("g:a", "g:b"))
     assert Refusals({}).largest([]).value == "none"
 
 
@@ -240,7 +240,7 @@ def test_the_largest_missed_fusion_is_one_that_could_save_bytes() -> None:
         for each in case.schedule.rounds
     )
     largest = transformer(rounds=apart).model.largest[-1]
-    assert (largest.name, largest.value) == ("refused, and nothing to save", "0 B at stake")
+    assert (largest.name, largest.value) == ("largest missed fusion", "none that saves bytes")
 
 
 def test_a_fusion_names_its_module_and_the_loops_of_an_op_that_has_several() -> None:

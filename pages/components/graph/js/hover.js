@@ -69,7 +69,6 @@ export class Hover {
 // The nearest edge at the pointer.
 /** @param {Drawing} drawing @param {MouseEvent} event @returns {Line | null} */
 function lineAt({ camera, stage, viewport }, event) {
-  if (camera.far) return null;
   const box = viewport.getBoundingClientRect();
   const [x, y] = [(event.clientX - box.left - camera.x) / camera.k, (event.clientY - box.top - camera.y) / camera.k];
   const reach = REACH / camera.k;

@@ -62,10 +62,10 @@ function groupsOf(boxes, film) {
   return groups;
 }
 
-// True if this step joined the group.
+// True if this step joined the group, or, if it moved no op, other loops of the group's ops.
 /** @param {Placed[]} members @param {Film} film */
 function isJoined(members, film) {
-  return members.some(({ item }) => film.joins(item));
+  return members.some(({ item }) => film.joins(item) || (!film.sets[film.at].joined.size && film.touches(item)));
 }
 
 // From afar, groups are patches behind their boxes; the result are the names of eager's calls, each with its first op.
