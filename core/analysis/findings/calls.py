@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.analysis.durations import AHEAD_OF_TIME, CLASS_WORDS, phase_class, phase_totals
+from core.analysis.durations import (
+    AHEAD_OF_TIME,
+    CLASS_WORDS,
+    EqualLayers,
+    equal_layers,
+    phase_class,
+    phase_totals,
+    seconds_with_regions,
+)
 from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
@@ -24,10 +31,8 @@ SMALL_CALL_S = 1e-3
 TOO_SMALL = "the call is too small to pay off. Run it eagerly, or compile a larger part of the model."
 MUCH_OUTSIDE, COSTLY_GUARDS = 0.25, 0.05
 HAVE_CUDA_GRAPHS, CUDA_GRAPHS = ("reduce-overhead", "max-autotune"), "triton.cudagraphs"
-# Path of a layer in a list of layers, and the minimum number of equal layers for the advice.
-INDEXED, MANY_LAYERS = re.compile(r"(?:\.|\[')\d+(?:'\])?$"), 4
-# A region with fewer ops saves little compile time, and prevents fusion across its border.
-OPS_OF_A_LAYER = 5
+# Equal layers, and ops of a layer, for the advice: a small region saves little, and prevents fusion across its border.
+MANY_LAYERS, OPS_OF_A_LAYER = 4, 5
 SPECIALIZE_FLOAT = "torch._dynamo.config.specialize_float = True"
 OF_FLOATS = (
     f"{{conditions}} on floats take {{took}}. `{SPECIALIZE_FLOAT}` makes floats constants, without these conditions; "
@@ -276,12 +281,7 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
         )
     layers = _equal_layers(compilations)
     if kind != "compile" and layers:
-        number_of, name = layers
-        return (
-            f"{number(number_of)} `{name}` are compiled one by one. Before the first call, `{name}.forward = "
-            f"torch.compiler.nested_compile_region({name}.forward)` compiles those with equal shapes once. Not tried: "
-            "compare the compile time of a run with it."
-        )
+        return _region_advice(facts, layers)
     if facts.options.get("backend", "inductor") != "inductor":
         return "Only Inductor has an on-disk cache: the next process compiles everything again."
     if any(event.outcome == "hit" for event in facts.report.caches):
@@ -357,24 +357,35 @@ def cache_bypassed(facts: RunFacts) -> Iterator[Finding]:
 COMPILED_AGAIN = "Each process runs Dynamo and AOTAutograd again for it; Inductor's cache still applies."
 
 
-def _equal_layers(compilations: Sequence[Compilation]) -> tuple[int, str] | None:
-    """Return the number and class of equal layers, `12, BertLayer`; None with too few layers.
-
-    Only layers with at least `OPS_OF_A_LAYER` ops count.
-    """
-    layers: dict[str, set[str]] = {}
-    for stage in (stage for compilation in compilations for stage in compilation.modules.values()):
-        ops = Counter(module.path for module in stage.values())
-        for module in {module for module in stage.values() if INDEXED.search(module.path)}:
-            within = sum(ops[path] for path in ops if _is_within(path, module.path))
-            if within >= OPS_OF_A_LAYER:
-                layers.setdefault(module.kind, set()).add(module.path)
-    kind, paths = max(layers.items(), key=lambda entry: len(entry[1]), default=("", set()))
-    return (len(paths), kind) if len(paths) >= MANY_LAYERS else None
+def _equal_layers(compilations: Sequence[Compilation]) -> EqualLayers | None:
+    """Return the largest number of equal layers that have enough ops; None with too few layers."""
+    layers = [each for compilation in compilations for each in equal_layers(compilation)]
+    enough = [each for each in layers if each.number >= MANY_LAYERS and each.ops >= OPS_OF_A_LAYER]
+    return max(enough, key=lambda each: each.number, default=None)
 
 
-def _is_within(path: str, module: str) -> bool:
-    return path.startswith(module) and not path[len(module) : len(module) + 1].isdigit()
+def _region_advice(facts: RunFacts, layers: EqualLayers) -> str:
+    """Return the advice to compile equal layers once, with an estimate from the phases of the run."""
+    path = BY_INDEX.sub(r"[\1]", IN_SCOPE.sub(r"\1", MODEL.sub("model", layers.path)))
+    name = layers.kind or f"type({path})"
+    estimate = seconds_with_regions(facts.report)
+    about = ""
+    if estimate is not None and facts.options.get("backend", "inductor") == "inductor":
+        about = (
+            f" Estimated from this run, compiling then takes {duration_s(estimate.middle)} "
+            f"({duration_s(estimate.low)}–{duration_s(estimate.high)})."
+        )
+    return REGIONS.format(number=number(layers.number), layer=layers.kind or path, name=name, about=about)
+
+
+# Parts of a layer's path as Dynamo names it: the model, another module, and the place in a list.
+MODEL, IN_SCOPE = re.compile(r"^L\['self'\]"), re.compile(r"^[LG]\['(\w+)'\]")
+BY_INDEX = re.compile(r"(?:\.|\[')(\d+)(?:'\])?(?=\.|\[|$)")
+REGIONS = (
+    "{number} layers like `{layer}` are compiled one by one. Before the first call, `{name}.forward = "
+    "torch.compiler.nested_compile_region({name}.forward)` compiles those with equal shapes once.{about} Not tried: "
+    "compare the compile time of a run with it."
+)
 
 
 def printed(facts: RunFacts) -> Iterator[Finding]:

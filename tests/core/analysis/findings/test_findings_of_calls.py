@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.analysis.durations import EqualLayers, equal_layers, seconds_with_regions
 from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.kernels.kernel import uneven_repeats
 from core.report import (
@@ -155,9 +156,9 @@ def test_a_first_call_that_is_mostly_tracing_names_similar_layers_or_many_compil
     model = frame("0/0", modules={"pre_grad": layers})
     (found,) = of(replace(report, compilations=(model,)), "first call")
     assert found.advice == (
-        "4 `Layer` are compiled one by one. Before the first call, `Layer.forward = "
-        "torch.compiler.nested_compile_region(Layer.forward)` compiles those with equal shapes once. Not tried: "
-        "compare the compile time of a run with it."
+        "4 layers like `Layer` are compiled one by one. Before the first call, `Layer.forward = "
+        "torch.compiler.nested_compile_region(Layer.forward)` compiles those with equal shapes once. Estimated from "
+        "this run, compiling then takes 3.00 s (2.10 s–4.12 s). Not tried: compare the compile time of a run with it."
     )
     (several,) = of(replace(report, compilations=(model, frame("1/0"))), "first call")
     assert several.advice.startswith("Dynamo traces each of the 2 compilations: fewer")
@@ -166,6 +167,33 @@ def test_a_first_call_that_is_mostly_tracing_names_similar_layers_or_many_compil
     for too_few in (three, small):
         (few,) = of(replace(report, compilations=(frame("0/0", modules={"pre_grad": too_few}),)), "first call")
         assert "nested_compile_region" not in few.advice
+
+
+def test_layers_are_equal_if_all_their_modules_have_the_same_ops() -> None:
+    parts = {"query": "q", "key": "k", "softmax": "", "linear": "out"}
+    nodes = {
+        f"{name}_{layer}" if layer else name: Module(f"L['self'].encoder.layer.{layer}.{part}", "Part")
+        for layer in range(5)
+        for name, part in parts.items()
+    }
+    model = frame("0/0", modules={"pre_grad": {**nodes, "tanh": Module("L['self'].pooler", "Pooler")}})
+    (layers,) = equal_layers(model)
+    assert layers == EqualLayers("L['self'].encoder.layer.0", "", 5, 4, pytest.approx(16 / 21))
+    odd = {**nodes, "relu": Module("L['self'].encoder.layer.4.out", "Part")}
+    (fewer,) = equal_layers(frame("0/0", modules={"pre_grad": odd}))
+    assert fewer.number == 4
+
+
+def test_phases_that_shrink_with_their_nodes_are_estimated_for_layers_compiled_once() -> None:
+    spans = (("dynamo", 0.0, 1.0), ("inductor_compile", 1.0, 3.0), ("compile_file", 3.0, 7.0))
+    phases = tuple(Phase(name, "0/0", 1e6 * start, 1e6 * end, 0) for name, start, end in spans)
+    layers = {f"op{i}": Module(f"L['self'].layers.{i % 5}.inner", "Inner") for i in range(25)}
+    report = replace(QUIET, phases=phases, compilations=(frame("0/0", modules={"pre_grad": layers}),))
+    estimate = seconds_with_regions(report)
+    assert estimate is not None
+    assert estimate.middle == pytest.approx(7 - 0.8 * (2 * 0.77 + 4 * 0.1))
+    assert estimate.low < estimate.middle < estimate.high
+    assert seconds_with_regions(replace(report, compilations=(frame("0/0"),))) is None
 
 
 def test_products_at_the_roofline_leave_a_smaller_dtype() -> None:
