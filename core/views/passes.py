@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from core.analysis.film import FilmStep, Segment, film, graph_at
@@ -51,6 +51,7 @@ CHAPTERS = {
     "not finished": "a graph that was never finished",
 }
 MOST_NODES = 40  #: limit: nodes of a pass's step as text
+OFF_IN_A_SWEEP = "What the pass does to a call, by the sweep *Rewrites*, which turned it off"
 NOT_RECORDED = "Not recorded as a pass: the difference between two graphs that torch logged."
 DECISIONS: dict[Decision, str] = {
     "forward": "Computed in the forward, and not needed after it.",
@@ -118,12 +119,14 @@ def _saved(first: PartitionView, views: Sequence[PartitionView]) -> Iterator[Pag
 class PassesView:
     """Passes over one graph, as a film with one frame per step.
 
-    `segment` is the range of frames in which a name means the same node; `source` is the compiled file.
+    `segment` is the range of frames in which a name means the same node; `source` is the compiled file. `effects` are
+    what each pass does to a call, by its name, where a sweep turned it off.
     """
 
     compilation: Compilation
     segment: Segment
     source: str
+    effects: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -169,14 +172,16 @@ class PassesView:
             source=self.source,
             states={node.name: node.states for node in segment.nodes if len(node.states) > 1},
         )
-        return GraphView(model, kernel_names(self.compilation), tuple(map(_frame, segment.frames)))
+        return GraphView(model, kernel_names(self.compilation), tuple(map(self._frame, segment.frames)))
 
     @property
     def table(self) -> Table[tuple[int, FilmStep]]:
         """The steps, with the time of each pass in µs and the numbers of changed nodes."""
         steps = tuple(enumerate(self.segment.frames))
         name = f"steps-{self.compilation.id}-{self.id}"
-        return Table(name, STEPS, steps, link=lambda step: str(step[0]), parameter="frame", is_short=True)
+        effect: Column[tuple[int, FilmStep]] = Column("a call", self._effect, help=OFF_IN_A_SWEEP)
+        columns = (*STEPS, effect) if self.effects else STEPS
+        return Table(name, columns, steps, link=lambda step: str(step[0]), parameter="frame", is_short=True)
 
     def steps(self, number: int) -> Iterator[PageBlock]:
         """Yield the steps, one of them in full, and the passes that changed nothing."""
@@ -233,6 +238,16 @@ class PassesView:
         title = f"{fmt.count(len(unchanged), 'pass', 'passes')} changed nothing, in {took}"
         yield from folded(title, [Table("unchanged", UNCHANGED, unchanged)] if unchanged else [])
 
+    def _effect(self, step: tuple[int, FilmStep]) -> str:
+        return self.effects.get(step[1].title, "")
+
+    def _frame(self, step: FilmStep) -> GraphFrame:
+        added, removed, rewritten = (
+            tuple(f"n:{name}" for name in names) for names in (step.added, step.removed, step.rewritten)
+        )
+        words = "; ".join(filter(None, [_step_words(step), self.effects.get(step.title, "")]))
+        return GraphFrame(one_line(step.title, LONGEST_LINE), words, added, removed, rewritten)
+
     def _ops(self, number: int) -> int:
         """Return the number of computing nodes after a step."""
         return sum(node.op.startswith("call_") for node in self.nodes(number))
@@ -247,13 +262,6 @@ class PassesView:
 def _line(node: FxNode) -> str:
     call = f"return {node.args}" if node.op == "output" else f"{node.name} = {node.target}({node.args})"
     return call[:LONGEST_TEXT]
-
-
-def _frame(step: FilmStep) -> GraphFrame:
-    added, removed, rewritten = (
-        tuple(f"n:{name}" for name in names) for names in (step.added, step.removed, step.rewritten)
-    )
-    return GraphFrame(one_line(step.title, LONGEST_LINE), _step_words(step), added, removed, rewritten)
 
 
 def _step_words(step: FilmStep) -> str:

@@ -1,5 +1,6 @@
 """Passes page: Inductor's passes over a graph, step by step; a node keeps its place in all steps."""
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -9,7 +10,7 @@ from pages.parts.code import open_button, title_row
 from pages.parts.graphs.drawers import STEPS, film
 from pages.parts.graphs.drawn import passes_of
 from pages.parts.run.submit import job_on_device
-from pages.parts.sweep.sweeps import with_search
+from pages.parts.sweep.sweeps import outcomes, with_search
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
@@ -31,9 +32,10 @@ with title_row() as title:
         label_visibility="collapsed",
         help="The graph to show, with the number of steps that changed it.",
     )
-    passes = chapters[chapter or next(iter(chapters))]
+    job = job_on_device(view)
+    passes = replace(chapters[chapter or next(iter(chapters))], effects=outcomes(job, "rewrites"))
     steps = partial(open_button, STEPS, "Steps", ":material/format_list_numbered:")
-    with_search(steps, job_on_device(view), "rewrites", "Time each pass")
+    with_search(steps, job, "rewrites", "Time each pass")
     with downloads():
         json_twin(f"{view.compilation.id}-{passes.id}", passes.segment.frames, key="film")
 url.write(url.CHAPTER)

@@ -3,14 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import CompileJob, limits_of
 from pages import menu
+from pages.session import server
+from tests.core.sweep.test_rewrites import HERE, ended_rows
 from tests.support.apps import assert_sound, component, opened, read_titles, read_words, sound, titles, words
 from tests.support.homes import add_run, job_of, record
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
+from tests.support.sweeps import add_sweep
 
 
 def drawn_ids(app: AppTest, key: str) -> list[str]:
@@ -221,6 +226,22 @@ def test_a_step_of_the_film_is_in_the_url(runs: dict[str, str]) -> None:
         "alias = torch.ops.aten.alias.default(sub_2)",
         "alias_1 = torch.ops.aten.alias.default(alias)",
     ]
+
+
+def test_the_film_has_what_the_sweep_of_rewrites_shows_of_each_pass(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "environment", lambda: HERE)
+    log = (TRACES / "training_step" / "trace.log").read_bytes()
+    run = add_run(empty_home, "trained", log, job=job_of("training_step"))
+    base = limits_of({}, code_allowed=True).fitted(msgspec.convert(job_of("training_step"), CompileJob))
+    sweep, rows = ended_rows({"remove_noop_ops": 0.9}, base=base)
+    assert "a call" not in opened(menu.PASSES.script, run.id, chapter="joint", drawer="steps").dataframe[0].value
+    add_sweep(empty_home, sweep, rows)
+    app = opened(menu.PASSES.script, run.id, chapter="joint", frame="1", drawer="steps")
+    assert_sound(app)
+    assert app.dataframe[0].value["a call"].tolist()[1] == "costs 1.00 ms a call"
+    assert component(app, "film-0/0-joint")["frames"][1]["detail"].endswith("; costs 1.00 ms a call")
 
 
 def test_saved_activations_are_reported_with_their_bytes(runs: dict[str, str]) -> None:

@@ -155,6 +155,12 @@ class SweepView:
         return answer(Question(self.sweep, self.rows, self.read_environment()))
 
     @property
+    def outcomes(self) -> dict[str, str]:
+        """Name of a change that was tried alone → what came of it."""
+        tried = (fact for fact in self.answer.facts if isinstance(fact, TriedFact))
+        return {fact.change: f"{fact.outcome} a call" if fact.gain else fact.outcome for fact in tried}
+
+    @property
     def title(self) -> str:
         """The worst fact or the answer; the question without a result; the failure if all ended cells failed."""
         if self.has_only_failures:

@@ -131,7 +131,8 @@ def passes_of(view: View) -> tuple[PassesView, ...]:
 
 def film_drawn(view: View, passes: PassesView) -> GraphDrawing:
     """Return the drawing of passes: the nodes of all steps, each at the same position in all steps."""
-    return _film(view.run.id, view.compilation.id, passes.id, passes, view)
+    effects = tuple(passes.effects.items())
+    return _film(view.run.id, view.compilation.id, passes.id, effects, passes, view)
 
 
 @cached("Laying the graph out")
@@ -160,7 +161,9 @@ def _passes(run_id: str, compile_id: str, _view: View) -> tuple[PassesView, ...]
 
 
 @cached("Laying the graph out")
-def _film(run_id: str, compile_id: str, graph_id: str, _passes: PassesView, _view: View) -> GraphDrawing:
+def _film(
+    run_id: str, compile_id: str, graph_id: str, effects: tuple[tuple[str, str], ...], _passes: PassesView, _view: View
+) -> GraphDrawing:
     return drawn(_coloured(_view, _passes.picture))
 
 

@@ -36,7 +36,7 @@ from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over, toasted
 from pages.session.downloads import csv_twin, json_twin
 from pages.session.header import page_title
-from pages.session.runs import ShownSweep, is_as_shown, last_took_s, listed_sweeps, show_run, show_sweep
+from pages.session.runs import ShownSweep, is_as_shown, last_took_s, listed_sweeps, open_sweep, show_run, show_sweep
 from pages.session.server import cached_figure, theme
 from pages.session.tables import data_frame, draw, in_words, newly_picked, opened_or_ticked
 from pages.session.url import pressed, state_of
@@ -384,6 +384,14 @@ def with_search(measure: Callable[[], None], base: CompileJob | None, name: str,
     measure()
     if base is not None and pressed(label, key=f"find-{name}", icon=":material/bolt:", help=_question(base, name).text):
         ask_preset(base, name)
+
+
+def outcomes(base: CompileJob | None, name: str) -> dict[str, str]:
+    """Return what came of each change in the newest sweep of a preset about a job; empty without a sweep."""
+    listed = [sweep for sweep in listed_sweeps() if sweep.preset == name and base and sweep.base.model == base.model]
+    question = attempt(lambda: _question(base, name).plan.base, passed_over) if base and listed else None
+    shown = open_sweep(next((sweep.id for sweep in listed if sweep.base == question), ""))
+    return shown.view.outcomes if shown is not None else {}
 
 
 def _question(base: CompileJob, name: str) -> SweepQuestion:

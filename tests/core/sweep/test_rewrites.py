@@ -53,14 +53,22 @@ def row(label: str, effects: Effects, joint: dict[tuple[str, ...], float]) -> Sw
 
 def ended(effects: Effects, joint: dict[tuple[str, ...], float] | None = None) -> tuple[Sweep, Answer]:
     """The whole sweep on such a machine, and its answer."""
-    sweep = planned()
+    sweep, rows = ended_rows(effects, joint)
+    return sweep, answer(Question(sweep, rows))
+
+
+def ended_rows(
+    effects: Effects, joint: dict[tuple[str, ...], float] | None = None, base: CompileJob = MLP
+) -> tuple[Sweep, tuple[SweepRow, ...]]:
+    """The whole sweep on such a machine, and its rows."""
+    sweep = planned(base)
     while True:
         rows = tuple(row(label, effects, joint or {}) for label in sweep.axes[0].named())
         more = PRESETS["rewrites"].more
         assert more is not None
         added = more(Question(sweep, rows))
         if not added:
-            return sweep, answer(Question(sweep, rows))
+            return sweep, rows
         sweep = longer(sweep, added)
 
 
