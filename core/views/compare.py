@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from core.analysis.comparison.figures import Figure, PhasePair
@@ -55,6 +56,8 @@ MARK_NOTE = (
     f"{UNLIKE} marks a certain difference. A value that was measured once has no interval, so no difference is claimed."
 )
 ONCE = "measured once"
+# Letters before the difference of two long values.
+BEFORE_DIFFERENCE = 20
 MOST_PHASES = 40  #: phases of two runs beside each other
 PHASES_NOTE = (
     "Seconds in which a phase was open, inner phases included, longest first. Measured once, with C++ objects from the "
@@ -335,8 +338,16 @@ def _caches(compare: CompareView, _: Sequence[PairView], __: str) -> Blocks:
         yield from paragraph(KEYS_NOTE, "quiet")
 
 
+def _differing(part: KeyDifference) -> tuple[str, str]:
+    """Return both values of a part, without a long beginning that they share."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(part.left, part.right, strict=False)))
+    at = same - BEFORE_DIFFERENCE if same > LONGEST_NAME - BEFORE_DIFFERENCE else 0
+    left, right = (f"…{value[at:]}" if at else value or UNKNOWN for value in (part.left, part.right))
+    return left, right
+
+
 def _part_words(part: KeyDifference) -> str:
-    values = f"{code(part.left or UNKNOWN, LONGEST_NAME)} → {code(part.right or UNKNOWN, LONGEST_NAME)}"
+    values = " → ".join(code(value, LONGEST_NAME) for value in _differing(part))
     variable = f" (set by {code(part.variable, LONGEST_NAME)})" if part.variable else ""
     return f"{part.kind} {code(part.name, LONGEST_NAME)}: {values}{variable}"
 
@@ -472,8 +483,8 @@ RECOMPILE_COLUMNS: tuple[Column[tuple[MatchedPair[Recompile], Recompile]], ...] 
 PART_COLUMNS: tuple[Column[tuple[KeyDifference, list[CachePair]]], ...] = (
     Column("kind", lambda row: row[0].kind),
     Column("part", lambda row: one_line(row[0].name, LONGEST_LINE)),
-    Column("left", lambda row: one_line(row[0].left, LONGEST_LINE) or UNKNOWN),
-    Column("right", lambda row: one_line(row[0].right, LONGEST_LINE) or UNKNOWN),
+    Column("left", lambda row: one_line(_differing(row[0])[0], LONGEST_LINE)),
+    Column("right", lambda row: one_line(_differing(row[0])[1], LONGEST_LINE)),
     Column("set by", lambda row: one_line(row[0].variable, LONGEST_NAME)),
     Column("in the keys of", lambda row: ", ".join(dict.fromkeys(pair.cache for pair in row[1]))),
 )

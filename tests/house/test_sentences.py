@@ -104,7 +104,7 @@ LEFT: dict[str, int] = {
     "core/analysis/dynamo/failures.py": 3,
     "core/analysis/findings/answers.py": 36,
     "core/analysis/findings/break_advice.py": 29,
-    "core/analysis/findings/calls.py": 45,
+    "core/analysis/findings/calls.py": 44,
     "core/analysis/findings/dynamo.py": 23,
     "core/analysis/findings/errors.py": 8,
     "core/analysis/findings/kernels.py": 39,

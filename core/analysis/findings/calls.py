@@ -368,24 +368,17 @@ def _region_advice(facts: RunFacts, layers: EqualLayers) -> str:
     """Return the advice to compile equal layers once, with an estimate from the phases of the run."""
     path = BY_INDEX.sub(r"[\1]", IN_SCOPE.sub(r"\1", MODEL.sub("model", layers.path)))
     name = layers.kind or f"type({path})"
-    estimate = seconds_with_regions(facts.report)
-    about = ""
-    if estimate is not None and facts.options.get("backend", "inductor") == "inductor":
-        about = (
-            f" Estimated from this run, compiling then takes {duration_s(estimate.middle)} "
-            f"({duration_s(estimate.low)}–{duration_s(estimate.high)})."
-        )
-    return REGIONS.format(number=number(layers.number), layer=layers.kind or path, name=name, about=about)
+    seconds, estimate = seconds_with_regions(facts.report), ""
+    if seconds is not None and facts.options.get("backend", "inductor") == "inductor":
+        interval = f"{duration_s(seconds.low)}–{duration_s(seconds.high)}"
+        estimate = case("equal layers, estimated", seconds=duration_s(seconds.middle), interval=interval)
+    of_layers = {"number": number(layers.number), "layer": layers.kind or path, "name": name}
+    return case("equal layers", **of_layers, estimate=estimate)
 
 
 # Parts of a layer's path as Dynamo names it: the model, another module, and the place in a list.
 MODEL, IN_SCOPE = re.compile(r"^L\['self'\]"), re.compile(r"^[LG]\['(\w+)'\]")
 BY_INDEX = re.compile(r"(?:\.|\[')(\d+)(?:'\])?(?=\.|\[|$)")
-REGIONS = (
-    "{number} layers like `{layer}` are compiled one by one. Before the first call, `{name}.forward = "
-    "torch.compiler.nested_compile_region({name}.forward)` compiles those with equal shapes once.{about} Not tried: "
-    "compare the compile time of a run with it."
-)
 
 
 def printed(facts: RunFacts) -> Iterator[Finding]:

@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 from core.analysis.comparison.figures import Figure, time_comparison
+from core.analysis.comparison.run import KeyDifference
 from core.report import Load
 from core.views.blocks import Bars, Intervals, Table, flat
-from core.views.compare import BREAK_COLUMNS, CompareView, PairView, aspects, unlike_first
+from core.views.compare import BREAK_COLUMNS, PART_COLUMNS, CompareView, PairView, aspects, unlike_first
 from core.views.comparison import CompareTimes
 from tests.support.homes import measured_log
 from tests.support.logs import recorded_side, report_of
 from tests.support.places import TRACES
+from tests.support.tables import texts
 
 
 def compared(left: str, right: str) -> CompareView:
@@ -102,3 +104,12 @@ def test_each_common_graph_is_united_with_its_counterpart() -> None:
     unions = [pair.union(graph_id) for graph_id in pair.stages]
     assert len(unions) > 3
     assert [union.changes.rows for union in unions] == [[]] * len(unions)
+
+
+def test_two_long_values_of_a_cache_key_are_shown_where_they_differ() -> None:
+    same = "(0, True, " + "False, " * 40
+    part = KeyDifference("call", "aot_config", f"{same}1)", f"{same}None)")
+    short = KeyDifference("config", "max_autotune", "False", "True")
+    long_row, short_row = texts(Table("parts", PART_COLUMNS, [(part, []), (short, [])]))
+    assert (long_row["left"], long_row["right"]) == ("…alse, False, False, 1)", "…alse, False, False, None)")
+    assert (short_row["left"], short_row["right"]) == ("False", "True")
