@@ -27,7 +27,7 @@ from core.job import Conditions
 
 MODELS = Path(os.environ.get("COMPILEBOARD_BENCH_MODELS", Path(__file__).with_name("real_models")))
 NAMES = tuple(filter(None, os.environ.get("COMPILEBOARD_BENCH_NAMES", "").split(",")))
-PREDICTIONS = Path(os.environ.get("COMPILEBOARD_BENCH_PREDICTIONS", "regions.jsonl"))
+PREDICTIONS = Path(os.environ.get("COMPILEBOARD_BENCH_PREDICTIONS", Path(__file__).with_name("regions.jsonl")))
 PAIRS = int(os.environ.get("COMPILEBOARD_BENCH_PAIRS", "1"))
 AIM = 0.2
 REPAIR = "compile_layers_once:model"
