@@ -107,6 +107,28 @@ BASE = Process()
 # Its own process: a forked one has the addresses of its parent.
 TAG = Process("torch.compiler.config.cache_key_tag = repr(lambda: 0)", variables={"TORCH_NOTHING": "1"})
 UUID = Process("ic.post_grad_custom_post_pass = Pass('a')")
+# A symbolic size changes the graph, its inputs, and what is known of their sources.
+SYMBOLIC, PARAMETER = ("call aot_config", "source graph", "input"), ("call aot_config", "source graph", "input")
+MARKED = Process("torch._dynamo.mark_dynamic(x, 0)")
+ASSUMED = Process("torch._dynamo.config.assume_static_by_default = False")
+EIGHT, SEVEN = "torch.tensor([1, 2, 3, 4, 5, 6, 7, 8])", "torch.tensor([1, 2, 3, 4, 5, 6, 7, 9])"
+CONSTANTS = Process(line=f"y = y + {SEVEN}")
+RANDOM = Process("factor = random.SystemRandom().random() / 10")
+DROPOUT = "torch.nn.functional.dropout(y"
+DROPPED = Process(line=f"y = {DROPOUT}, 0.5)")
+SINES = ("a = y.sin()", "b = y.cos()")
+NAMED = Process(line="w = y.sin(); y = w")
+ORDERED, REORDERED = (Process(line=f"{first}; {then}; y = a + b") for first, then in (SINES, SINES[::-1]))
+OP = """
+@torch.library.custom_op("mine::times", mutates_args=())
+def times(x: torch.Tensor) -> torch.Tensor:
+    return x * {}
+
+times.register_fake(lambda x: torch.empty_like(x))
+"""
+TIMES_2, TIMES_3 = (Process(OP.format(factor), "y = times(y)") for factor in (2, 3))
+JOINT = Process("ic.joint_custom_pre_pass = Pass('a')")
+DOUBLE = Process("torch.set_default_dtype(torch.float64)")
 VERSION = "key = codecache.torch_key(); codecache.torch_key = lambda: b'x' + key; torch.__version__ = '2.99.0'"
 PLANTS = (
     Plant("nothing", BASE, "stays"),
@@ -166,6 +188,52 @@ PLANTS = (
     Plant("another path", Process(folder="elsewhere/of/the/code"), "stays"),
     Plant("hash seed", Process(variables={"PYTHONHASHSEED": "7", "TORCH_NOTHING": "1"}), "stays"),
     Plant("compile threads", Process("ic.compile_threads = 1"), "stays"),
+    Plant("requires grad", Process("x = x.requires_grad_()"), "changes", ("input",), "requires_grad True"),
+    Plant("frozen weight", Process("layer.requires_grad_(False)"), "changes", ("input",), "requires_grad False"),
+    Plant("parameter for a tensor", Process("x = torch.nn.Parameter(x)"), "changes", PARAMETER, "requires_grad True"),
+    Plant("offset", Process("x = torch.ones(5, 8)[1:]"), "stays"),
+    Plant("memory of another input", Process("table = x[0]"), "stays"),
+    Plant("autocast", Process("mode = torch.autocast('cpu')"), "changes", ("mode autocast_state[cpu]",), "bfloat16"),
+    Plant("inference mode", Process("mode = torch.inference_mode()"), "changes", ("mode grad_enabled",), "False"),
+    Plant("dynamic shapes", Process("options = {'dynamic': True}"), "changes", SYMBOLIC, "s77"),
+    Plant("marked size", MARKED, "changes", SYMBOLIC, "s77"),
+    Plant(
+        "hint of a marked size", Process("x = torch.ones(6, 8); torch._dynamo.mark_dynamic(x, 0)"), "stays", base=MARKED
+    ),
+    Plant("sizes by Dynamo's config", ASSUMED, "changes", SYMBOLIC, "s77"),
+    Plant("tensor of constants", Process(line=f"y = y + {EIGHT}"), "changes", ("source graph",), "7, 8", CONSTANTS),
+    Plant("random constant", RANDOM, "changes", ("source graph",), "* 0.", RANDOM),
+    Plant("share of dropout", Process(line=f"y = {DROPOUT}, 0.25)"), "changes", ("source graph",), "0.25", DROPPED),
+    Plant("seed", Process("torch.manual_seed(5)", f"y = {DROPOUT}, 0.5)"), "stays", base=DROPPED),
+    Plant("name of a variable", Process(line="z = y.sin(); y = z"), "changes", ("source graph",), "z = ", NAMED),
+    Plant("order of lines", REORDERED, "changes", ("source graph",), "", ORDERED),
+    Plant("type of a number", Process("factor = 2"), "changes", ("source graph",), "* 2 "),
+    Plant(
+        "mode of torch.compile",
+        Process("options = {'mode': 'max-autotune'}"),
+        "changes",
+        ("config max_autotune", "config coordinate_descent_tuning", "config triton.cudagraphs", "call fx_kwargs[cudag"),
+        "True",
+    ),
+    Plant(
+        "option of torch.compile",
+        Process("options = {'options': {'cpp.simdlen': 1}}"),
+        "changes",
+        ("config cpp.simdlen",),
+        "1",
+    ),
+    Plant("compiler", Process("ic.cpp.cxx = ('g++-12',)"), "changes", ("config cpp.cxx",), "g++-12"),
+    Plant("another pass", Process("ic.joint_custom_pre_pass = Pass('b')"), "changes", ("pass joint",), "b", JOINT),
+    Plant("default dtype", DOUBLE, "changes", ("mode default_dtype",), "float64"),
+    Plant(
+        "body of a custom op",
+        Process(OP.format(3), "y = times(y)"),
+        "stays",
+        base=Process(OP.format(2), "y = times(y)"),
+    ),
+    Plant("logging", Process(variables={"TORCH_LOGS": "+dynamo"}), "stays"),
+    Plant("vector instructions", Process(variables={"ATEN_CPU_CAPABILITY": "default"}), "stays"),
+    Plant("Dynamo's config", Process("torch._dynamo.config.recompile_limit = 3"), "stays"),
 )
 
 
