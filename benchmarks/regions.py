@@ -91,8 +91,8 @@ def _measured(path: Path, prediction: dict[str, Any]) -> list[Result]:
     changed = repaired(text, [(REPAIR,)])
     try:
         pairs = [(_alone(path.stem, text), _alone(path.stem, changed)) for _ in range(PAIRS)]
-    except RuntimeError as error:
-        tell(str(error))
+    except RuntimeError as refusal:
+        tell(str(refusal))
         return [Result(path.stem, "torch raises")]
     results = []
     for place, unit in ((1, "CPU seconds"), (0, "seconds")):
