@@ -12,6 +12,7 @@ const EAGER = /^e:\d+:(.*)$/;
 const OUT = 10;
 const MOST_OUT = 14;
 const LINE = 1.5;
+const TINT = 0.14;
 
 export class Hulls {
   /** @type {Map<string, { members: Placed[], g: SVGGElement }>} */
@@ -76,11 +77,10 @@ function isJoined(members, film) {
  * @param {number} k
  * @param {Paints} paints
  */
-export function paintGroups(context, boxes, film, k, { line, now }) {
-  /** @type {[string, Placed][]} */
+export function paintGroups(context, boxes, film, k, { line, now, bg }) {
+  /** @type {[string, { x: number, y: number, w: number, h: number }][]} */
   const names = [];
   const out = Math.max(OUT, Math.min(MOST_OUT, 1.6 / k));
-  context.lineWidth = 2 * out;
   context.fillStyle = now;
   for (const { item, x, y, w, h } of boxes) {
     if (item.g !== undefined && film.joins(item)) context.fillRect(x - out, y - out, w + 2 * out, h + 2 * out);
@@ -90,16 +90,30 @@ export function paintGroups(context, boxes, film, k, { line, now }) {
   const grid = new Grid();
   if (groups.size) { for (const placed of boxes) grid.add(placed); }
   for (const [key, members] of groups) {
-    context.fillStyle = context.strokeStyle = isJoined(members, film) ? now : line;
+    const colour = isJoined(members, film) ? now : line;
     const { rects, bridges, first } = regionOf(members, grid);
-    context.beginPath();
-    for (const [left, top, right, bottom] of rects) {
-      context.rect(left - out, top - out, right - left + 2 * out, bottom - top + 2 * out);
+    // The outline, then what is inside: a tint on paper.
+    for (
+      const [paint, alpha, wide] of /** @type {[string, number, number][]} */ ([
+        [colour, 1, out],
+        [bg, 1, out - LINE / k],
+        [colour, TINT, out - LINE / k],
+      ])
+    ) {
+      context.fillStyle = context.strokeStyle = paint;
+      context.globalAlpha = alpha;
+      context.lineWidth = 2 * wide;
+      context.beginPath();
+      for (const [left, top, right, bottom] of rects) {
+        context.rect(left - wide, top - wide, right - left + 2 * wide, bottom - top + 2 * wide);
+      }
+      context.fill();
+      for (const path of bridges) context.stroke(new Path2D(path));
     }
-    context.fill();
-    for (const path of bridges) context.stroke(new Path2D(path));
+    context.globalAlpha = 1;
     const name = members.length > 1 && EAGER.exec(key)?.[1];
-    if (name) names.push([name, first]);
+    const [x, y, right, bottom] = rects.length > 1 ? first.box : rects[0];
+    if (name) names.push([name, { x, y, w: right - x, h: bottom - y }]);
   }
   return names;
 }

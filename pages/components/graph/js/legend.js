@@ -27,7 +27,7 @@ export function legendOfLaunches(parent, { items, edges, open }) {
   const dashed = items.filter(({ item }) => item.kind === "library");
   const bare = dashed.some(({ item }) => !item.links?.some((link) => link.startsWith("k:")));
   if (dashed.length) add("of-launches", "library", bare ? "library call, or no kernel" : "library call");
-  if (items.some(({ item }) => item.thin)) add("of-near", "copy", "copy", "another kernel computes this op, too");
+  if (items.some(({ item }) => item.thin)) add("", "copy", "copy", "another kernel computes this op, too");
   const classOf = (/** @type {number} */ bytes) => WIDTHS.find(([least]) => bytes >= least);
   const used = new Set(edges.flatMap(({ edge: { bytes } }) => bytes ? [classOf(bytes)] : []));
   for (const width of WIDTHS.toReversed().filter((each) => used.has(each))) {
@@ -39,9 +39,9 @@ export function legendOfLaunches(parent, { items, edges, open }) {
     return around && isHull(around.item) && !edge.bytes;
   };
   if (edges.some(isKept)) {
-    add("of-launches of-near", "kept", "stays in kernel", "a value without a buffer: no memory traffic");
+    add("of-launches", "kept", "stays in kernel", "a value without a buffer: no memory traffic");
   }
   if (edges.some(({ edge }) => edge.refused)) {
-    add("of-launches of-near", "refused", "fusion refused", "torch refused to make one kernel of the two");
+    add("of-launches", "refused", "fusion refused", "torch refused to make one kernel of the two");
   }
 }

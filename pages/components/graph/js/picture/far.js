@@ -4,10 +4,10 @@ import { drawingOn, filed, make } from "../dom.js";
 import { paintGroups } from "../hulls.js";
 import { glyphOf } from "../icons.js";
 import { isHull } from "./compose.js";
-import { edgeOf, widthOf } from "./curves.js";
+import { paintLines } from "./far_lines.js";
 import { isStretched } from "./grid.js";
 import { mixOf, shareOf } from "./scene.js";
-/** @import { Line, Paints, Picture, Placed, Rect, Spot, Stub } from "../types.d.ts" */
+/** @import { Paints, Picture, Placed, Rect, Spot } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Film } from "../film.js" */
 /** @import { Stage } from "./stage.js" */
@@ -103,6 +103,7 @@ function paintAll(context, stage, rect, k, paints, film) {
   const calls = paintGroups(context, boxes, film, k, paints);
   paintLines(context, stage, rect, k, paints, film);
   paintBoxes(context, boxes, k, paints);
+  paintCopies(context, boxes, k, paints);
   paintNames(context, boxes, k, paints, film);
   if (NAMED <= LEAST_CALL * k) paintCalls(context, calls, k, paints, stage);
   return items.length;
@@ -132,45 +133,12 @@ function paintFrames(context, open, k, { ink, bg }) {
   context.globalAlpha = 1;
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {Stage} stage
- * @param {Rect} rect
- * @param {number} k
- * @param {Paints} paints
- * @param {Film} film
- */
-function paintLines(context, stage, rect, k, { line }, film) {
-  /** @type {Map<number, (Line | Stub)[]>} */
-  const byWidth = new Map();
-  for (const each of stage.lineGrid.find(rect)) {
-    const { box, edge } = each;
-    // Pieces of edges inside groups are left out, but for launches that are not drawn yet.
-    if (!edge && !film.fusing || !stage.visible(edgeOf(each))) continue;
-    if (Math.max(box[2] - box[0], box[3] - box[1]) * k < 2) continue;
-    filed(byWidth, edge && film.joining && !film.fusing ? widthOf(edge.bytes) : 0, each);
-  }
-  context.strokeStyle = line;
-  for (const [width, lines] of byWidth) {
-    context.beginPath();
-    for (const { points: p, box } of lines) {
-      context.moveTo(p[0], p[1]);
-      if ((box[3] - box[1]) * k < 24) context.lineTo(p[p.length - 2], p[p.length - 1]);
-      else {for (let i = 2; i + 5 < p.length; i += 6) {
-          context.bezierCurveTo(p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5]);
-        }}
-    }
-    context.lineWidth = Math.max(0.7 / k, width);
-    context.stroke();
-  }
-}
-
 // A box that is large enough is drawn as nearby, tinted and with a stripe; a smaller one is a patch of its colour.
 /** @param {CanvasRenderingContext2D} context @param {Placed[]} boxes @param {number} k @param {Paints} paints */
 function paintBoxes(context, boxes, k, { colourOf, bg, classes, byClass }) {
   /** @type {Map<string, Placed[]>} */
   const byColour = new Map();
-  for (const placed of boxes) filed(byColour, colourOf(placed.item), placed);
+  for (const placed of boxes) if (!placed.item.thin) filed(byColour, colourOf(placed.item), placed);
   for (const [colour, members] of byColour) {
     context.beginPath();
     for (const { x, y, w, h } of members) context.rect(x, y, Math.max(w, 1 / k), Math.max(h, 1 / k));
@@ -201,6 +169,21 @@ function paintBoxes(context, boxes, k, { colourOf, bg, classes, byClass }) {
   }
 }
 
+// Copies of ops have no fill, and a dotted outline.
+/** @param {CanvasRenderingContext2D} context @param {Placed[]} boxes @param {number} k @param {Paints} paints */
+function paintCopies(context, boxes, k, { colourOf, bg }) {
+  context.setLineDash([2 / k, 2 / k]);
+  context.fillStyle = bg;
+  context.lineWidth = 1 / k;
+  for (const { item, x, y, w, h } of boxes) {
+    if (!item.thin) continue;
+    context.fillRect(x, y, w, h);
+    context.strokeStyle = colourOf(item);
+    context.strokeRect(x, y, w, h);
+  }
+  context.setLineDash([]);
+}
+
 // Names of ops, or their beginnings; the sign of its class in a box without room for either. Groups have signs.
 /**
  * @param {CanvasRenderingContext2D} context
@@ -229,7 +212,7 @@ function paintNames(context, boxes, k, { ink, code, byClass }, film) {
 // Names of eager's calls, above their first ops or beside them, where no box is.
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {[string, Placed][]} calls
+ * @param {[string, { x: number, y: number, w: number, h: number }][]} calls
  * @param {number} k
  * @param {Paints} paints
  * @param {Stage} stage
