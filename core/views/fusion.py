@@ -275,7 +275,7 @@ class FusionView:
                 amounts.append(("traffic", f"{about}{fmt.bytes_(step.moved)} moved", step.moved / (most_moved or 1)))
             if step.title in times:
                 seconds, text = times[step.title]
-                amounts.append(("time of a call", text, seconds / max(times.values())[0]))
+                amounts.append(("time of a call", f"{text} a call", seconds / max(times.values())[0]))
             yield GraphFrame(step.title, step.detail, amounts=tuple(amounts), missing=step.missing)
 
     @cached_property

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from core.analysis.repairs.source import LONGEST_LINE, CodeFix, Edit, Risk, UserCode, dotted, edited, names_in
+from core.base.syntax import expression
 
 COMPARES = ("any", "all", "isnan", "isinf", "isfinite", "eq", "ne", "gt", "ge", "lt", "le")
 # Functions that return one bool for two tensors → the op with a result per pair of elements.
@@ -131,7 +132,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
 
 def _changes_state(code: UserCode, parts: Branches) -> bool:
     """Return True if a branch calls a function of the file that writes what outlives the call."""
-    calls = [node.func for text in parts[3:] for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    calls = [node.func for text in parts[3:] for node in ast.walk(expression(text)) if isinstance(node, ast.Call)]
     names = {dotted(each).removeprefix("self.") for each in calls}
     inside = [
         node

@@ -9,8 +9,8 @@ import { groupLine, linesOf } from "./scene.js";
 export const CHAR = 0.61;
 const LEAST_WIDE = 16;
 const LEAST_NAMED = 50;
-// Letters that a launch's share of time leaves for its name.
-const LEAST_OPS = 8;
+// Letters of a name that is cut.
+const LEAST_OPS = 7;
 /** @type {Record<string, string>} */
 const SHORT = {
   launches: "launches",
@@ -67,11 +67,12 @@ export function signOf({ item, w, h, open }, k, size, film) {
     );
     lines = [[["name", fitted(item.label, room)], ...(shown ? [twain("what", shown)] : [])]];
   } else {
-    const figures = [`${figure}${shareIn(item)}`, figure];
-    const fits = figures.find((text, at) => text.length + (at ? 0 : LEAST_OPS) <= room);
-    const shown = fits ? [twain("name", fits)] : [];
-    const rest = fits ? room - fits.length - 1 : room;
-    const name = shortName(item.label, rest);
+    // The share stands there if the name has room beside it.
+    const figures = [`${figure}${shareIn(item)}`, figure].filter((text) => text.length <= room);
+    const names = figures.map((text) => shortName(item.label, room - text.length - 1));
+    const at = Math.max(0, names.findIndex(Boolean));
+    const shown = figures.length ? [twain("name", figures[at])] : [];
+    const name = figures.length ? names[at] : shortName(item.label, room);
     lines = [[...shown, ...(name ? [twain("what", name)] : [])]];
   }
   const length = (/** @type {[string, string][]} */ parts) =>
@@ -112,12 +113,13 @@ function wholeFacts(line, width, perCharacter) {
   return !facts.includes("…") ? facts : first.length * perCharacter <= width ? first : "";
 }
 
-// The whole name, its ops, or its first op: what has room, and never a part of a word.
+// The whole name, its ops, its first op, or the beginning of that: what has room.
 /** @param {string} name @param {number} most */
 function shortName(name, most) {
   const ops = name.split(" · ").at(-1) ?? "";
   const [first] = ops.split(/[,+]/);
-  return [name, ops, `${first.trim()} …`, first.trim()].find((text) => text.length <= most) ?? "";
+  const whole = [name, ops, `${first.trim()} …`, first.trim()].find((text) => text.length <= most);
+  return whole ?? (most >= LEAST_OPS ? cutName(first.trim(), most, 1) : "");
 }
 
 /** @param {string} text @param {number} most */
