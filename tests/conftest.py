@@ -39,6 +39,8 @@ from tests.support.user_code import RunCode
 FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials", "--process-per-site")
 # New objects after which Python looks for garbage; 700 by itself.
 LITTLE_GARBAGE = 10_000
+# Letters of a parameter that stand whole in a test's name.
+LONGEST_NAME = 300
 QUICK = ("core", "house", "pages")
 # What `--fast` leaves out: folders and marks of what takes torch, a browser, a server or many seconds, and files that
 # import torch or whose tests all need it: they would load it by what they import.
@@ -153,6 +155,12 @@ def engine() -> Iterator[LocalEngine]:
     engine.warm_up()
     yield engine
     engine.close()
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a long value by its length: pytest-xdist sends names to and fro, and one would have 17 MB."""
+    is_long = isinstance(val, str | bytes) and len(val) > LONGEST_NAME
+    return f"{argname} of {len(val)}" if is_long else None  # type: ignore[arg-type]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

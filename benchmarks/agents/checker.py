@@ -1,6 +1,6 @@
 """Shared parts of the checks: graphs, equal results, times. They import torch, never the product.
 
-`python -m benchmarks.agents.checker TASK DIRECTORY RESULT` checks the solution in DIRECTORY in this process.
+`python -m benchmarks.agents.checker TASK DIRECTORY RESULT …` checks the solution in each DIRECTORY.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import contextlib
 import importlib.util
 import json
 import math
+import multiprocessing
+import os
 import resource
 import subprocess
 import sys
@@ -303,7 +305,7 @@ def compare_first_calls(task: Path, directory: Path, least: float) -> list[float
 def _first_seconds(task: Path, directory: Path) -> float:
     with tempfile.TemporaryDirectory() as cache:
         result = Path(cache, "result.json")
-        command = [sys.executable, "-m", "benchmarks.agents.checker", str(task), str(directory), str(result), "first"]
+        command = [sys.executable, "-m", "benchmarks.agents.checker", "--first", *map(str, (task, directory, result))]
         run = subprocess.run(command, env=environment(cache), capture_output=True, text=True)
         if not result.exists():
             raise TaskFailure(f"the first call failed: {run.stderr[-300:]}")
@@ -325,25 +327,44 @@ def _cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def main() -> int:
-    """Check one solution in this process and write the result as JSON."""
-    task, directory, result = (Path(text).resolve() for text in sys.argv[1:4])
+def main() -> None:
+    """Check solutions, each in a fork of this process with an empty cache, and write each result as JSON."""
+    task, *paths = (Path(text).resolve() for text in sys.argv[1:])
+    importlib.import_module("torch._inductor.compile_fx")
+
+    fork = multiprocessing.get_context("fork")
+    for directory, result in zip(paths[::2], paths[1::2], strict=True):
+        process = fork.Process(target=_check, args=(task, directory, result))
+        process.start()
+        process.join()
+
+
+def main_first() -> None:
+    """Write the seconds of the first call in this process as JSON."""
+    task, directory, result = map(Path, sys.argv[2:])
     sys.path.insert(0, str(directory))
-    if sys.argv[4:] == ["first"]:
-        result.write_text(json.dumps({"seconds": first_seconds(task, directory)}), encoding="utf-8")
-        return 0
+    result.write_text(json.dumps({"seconds": first_seconds(task, directory)}), encoding="utf-8")
+
+
+def _check(task: Path, directory: Path, result: Path) -> None:
+    sys.path.insert(0, str(directory))
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
+        verdict = _verdict(task, directory)
+    result.write_text(json.dumps(verdict), encoding="utf-8")
+
+
+def _verdict(task: Path, directory: Path) -> dict[str, Any]:
     try:
-        verdict = {"solved": True, "reason": "", "figures": judge(task, directory)}
+        return {"solved": True, "reason": "", "figures": judge(task, directory)}
     except TaskFailure as failure:
-        verdict = {"solved": False, "reason": str(failure), "figures": {}}
+        return {"solved": False, "reason": str(failure), "figures": {}}
     except BaseException as error:
+        traceback.print_exc()
         lines = [line for line in str(error).splitlines() if line.strip()]
         reason = f"{type(error).__name__}: {' '.join(lines[:2])[:300]}"
-        verdict = {"solved": False, "reason": reason, "figures": {}}
-        traceback.print_exc()
-    result.write_text(json.dumps(verdict), encoding="utf-8")
-    return 0
+        return {"solved": False, "reason": reason, "figures": {}}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main_first() if sys.argv[1:2] == ["--first"] else main()

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.agents import work
 from benchmarks.agents.cheats import CHEATS
 
 
-def verdicts(name: str) -> Iterator[tuple[str, bool, work.TaskVerdict]]:
-    """Yield each variant of a task's solution, the expected answer and the check's verdict."""
+def verdicts(name: str) -> list[tuple[str, bool, work.TaskVerdict]]:
+    """Return each variant of a task's solution, the expected answer and the check's verdict."""
     with tempfile.TemporaryDirectory() as scratch:
-        yield "original", False, work.check(name, work.prepare(name, Path(scratch, "original")))
-        yield "reference", True, work.check(name, work.write_reference(name, Path(scratch, "reference")))
-        for cheat, change in CHEATS.items():
-            yield cheat, False, work.check(name, work.write_cheat(name, Path(scratch, cheat), change))
+        variants = {
+            "original": work.prepare(name, Path(scratch, "original")),
+            "reference": work.write_reference(name, Path(scratch, "reference")),
+            **{cheat: work.write_cheat(name, Path(scratch, cheat), change) for cheat, change in CHEATS.items()},
+        }
+        checked = zip(variants, work.check_all(name, list(variants.values())), strict=True)
+        return [(variant, variant == "reference", verdict) for variant, verdict in checked]
 
 
 def prove(names: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Copies of a task for a solver, and a solution's check in a fresh process."""
+"""Copies of a task for a solver, and the check of solutions, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -55,20 +55,32 @@ def prepare(name: str, directory: Path) -> Path:
 
 
 def check(name: str, directory: Path, seconds: float = CHECK_SECONDS) -> TaskVerdict:
-    """Check a directory's `model.py` in a fresh process with an empty cache."""
+    """Check a directory's `model.py` in a process of its own with an empty cache."""
+    return check_all(name, [directory], seconds)[0]
+
+
+def check_all(name: str, directories: list[Path], seconds: float = CHECK_SECONDS) -> list[TaskVerdict]:
+    """Check directories one after another, each in a process forked from one that has loaded torch."""
     with tempfile.TemporaryDirectory() as scratch:
-        result = Path(scratch, "result.json")
-        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.agents.checker"]
-        command += [str(TASKS / name), str(directory.resolve()), str(result)]
+        results = [Path(scratch, f"result{number}.json") for number in range(len(directories))]
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.agents.checker", str(TASKS / name)]
+        for directory, result in zip(directories, results, strict=True):
+            command += [str(directory.resolve()), str(result)]
+        limit = seconds * len(directories)
         try:
             run = subprocess.run(
-                command, env=environment(scratch), cwd=scratch, capture_output=True, text=True, timeout=seconds
+                command, env=environment(scratch), cwd=scratch, capture_output=True, text=True, timeout=limit
             )
+            missing = f"the check's process ended early: {run.stderr[-300:]}"
         except subprocess.TimeoutExpired:
-            return TaskVerdict(name, False, f"the check took more than {seconds:.0f} s", {})
-        if not result.exists():
-            return TaskVerdict(name, False, f"the check's process ended early: {run.stderr[-300:]}", {})
-        return TaskVerdict(name, **json.loads(result.read_text(encoding="utf-8")))
+            missing = f"the check took more than {seconds:.0f} s"
+        return [_verdict(name, result, missing) for result in results]
+
+
+def _verdict(name: str, result: Path, missing: str) -> TaskVerdict:
+    if not result.exists():
+        return TaskVerdict(name, False, missing, {})
+    return TaskVerdict(name, **json.loads(result.read_text(encoding="utf-8")))
 
 
 def environment(cache: str) -> dict[str, str]:
