@@ -8,28 +8,8 @@ exported program ends its export.
 
 from collections.abc import Callable
 
-from core.report import Call, Compilation, Crossing, Frame, Invocation, Pipeline, Report, Roofline
+from core.report import Compilation, Frame, Report
 from core.report.records import RECORDS
-from core.report.records.compilation import (
-    BinaryRecord,
-    BytecodeRecord,
-    CacheKeyRecord,
-    ExecutionsRecord,
-    GuardsRecord,
-    KeptRecord,
-    KernelRecord,
-    KernelTimesRecord,
-    MemoryRecord,
-    ModulesRecord,
-    NoteRecord,
-    PartitionRecord,
-    PassesRecord,
-    PassRecord,
-    ScheduleRecord,
-    SourceRecord,
-    StacksRecord,
-    StepRecord,
-)
 from core.trace.parsers import dynamo, events, inductor, vllm, worker
 from core.trace.parsers.draft import CompilationDraft, ReportDraft, fields_of, keep, typed_parser
 from core.trace.parsers.inductor import GRAPH_STAGES, fx_graph
@@ -85,14 +65,38 @@ def _kind(draft: ReportDraft, compilation: CompilationDraft) -> str:
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 
-# Records that a report or a compilation stores unchanged.
-WHOLE: dict[str, Parser] = {
-    f"artifact:compileboard_{name}": typed_parser(kind, keep)
-    for name, kind in RECORDS.items()
-    if kind in fields_of(Report) or kind in fields_of(Compilation)
+# Parsers of the worker's own records, by name in `RECORDS`, which has the type of each.
+RECORDED: dict[str, Callable[..., None]] = {
+    "cache_key": events.cache_key,
+    "source": worker.source,
+    "call": worker.call,
+    "step": worker.step,
+    "note": worker.note,
+    "guards": dynamo.recorded_guards,
+    "bytecode": dynamo.recorded_bytecode,
+    "modules": worker.modules,
+    "stacks": worker.stacks,
+    "pass": worker.graph_pass,
+    "passes": worker.unchanged_passes,
+    "partition": worker.partition,
+    "kept": worker.saved_for_backward,
+    "invocation": worker.keyed,
+    "pipeline": worker.keyed,
+    "crossing": worker.crossing,
+    "executions": worker.executions,
+    "kernel": worker.kernel,
+    "schedule": worker.schedule,
+    "kernel_times": worker.kernel_times,
+    "roofline": worker.roofline,
+    "memory": worker.memory,
+    "binary": worker.binary,
 }
 PARSERS: dict[str, Parser] = {
-    **WHOLE,
+    **{
+        f"artifact:compileboard_{name}": typed_parser(kind, RECORDED.get(name, keep))
+        for name, kind in RECORDS.items()
+        if name in RECORDED or kind in fields_of(Report) or kind in fields_of(Compilation)
+    },
     "dynamo_start": dynamo.dynamo_start,
     "dynamo_cpp_guards_str": dynamo.guards,
     "create_symbol": events.create_symbol,
@@ -140,23 +144,6 @@ PARSERS: dict[str, Parser] = {
     "artifact:vllm_compilation_config": vllm.compilation_config,
     "artifact:vllm_piecewise_compile_start": vllm.piecewise_start,
     "artifact:torch_version": worker.torch_version,
-    "artifact:compileboard_cache_key": typed_parser(CacheKeyRecord, events.cache_key),
-    "artifact:compileboard_source": typed_parser(SourceRecord, worker.source),
-    "artifact:compileboard_call": typed_parser(Call, worker.call),
-    "artifact:compileboard_step": typed_parser(StepRecord, worker.step),
-    "artifact:compileboard_note": typed_parser(NoteRecord, worker.note),
-    "artifact:compileboard_guards": typed_parser(GuardsRecord, dynamo.recorded_guards),
-    "artifact:compileboard_bytecode": typed_parser(BytecodeRecord, dynamo.recorded_bytecode),
-    "artifact:compileboard_modules": typed_parser(ModulesRecord, worker.modules),
-    "artifact:compileboard_stacks": typed_parser(StacksRecord, worker.stacks),
-    "artifact:compileboard_pass": typed_parser(PassRecord, worker.graph_pass),
-    "artifact:compileboard_passes": typed_parser(PassesRecord, worker.unchanged_passes),
-    "artifact:compileboard_partition": typed_parser(PartitionRecord, worker.partition),
-    "artifact:compileboard_kept": typed_parser(KeptRecord, worker.saved_for_backward),
-    "artifact:compileboard_invocation": typed_parser(Invocation, worker.keyed),
-    "artifact:compileboard_pipeline": typed_parser(Pipeline, worker.keyed),
-    "artifact:compileboard_crossing": typed_parser(Crossing, worker.crossing),
-    "artifact:compileboard_executions": typed_parser(ExecutionsRecord, worker.executions),
     "artifact:backend_table": worker.backend_table,
     "artifact:backend_text": worker.backend_text,
     "artifact:aoti_text": worker.package_text,
@@ -164,12 +151,6 @@ PARSERS: dict[str, Parser] = {
     "artifact:debug_file": worker.debug_file,
     "artifact:torch_logs": worker.torch_logs,
     "artifact:fx_graph_runnable": worker.graph_runnable,
-    "artifact:compileboard_kernel": typed_parser(KernelRecord, worker.kernel),
-    "artifact:compileboard_schedule": typed_parser(ScheduleRecord, worker.schedule),
-    "artifact:compileboard_kernel_times": typed_parser(KernelTimesRecord, worker.kernel_times),
-    "artifact:compileboard_roofline": typed_parser(Roofline, worker.roofline),
-    "artifact:compileboard_memory": typed_parser(MemoryRecord, worker.memory),
-    "artifact:compileboard_binary": typed_parser(BinaryRecord, worker.binary),
 }
 
 # Kinds that start with the name of the user's function.
