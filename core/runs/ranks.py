@@ -76,9 +76,9 @@ def ranks_dir(run: Run) -> Path:
     return run.path / RANKS
 
 
-def open_ranks(run: Run, processes: int = 1) -> Ranks:
+def open_ranks(run: Run) -> Ranks:
     """Return the ranks of a run in groups; stored data is used for logs that have not changed."""
-    return read_ranks(logs_of(run), ranks_dir(run), processes)
+    return read_ranks(logs_of(run), ranks_dir(run))
 
 
 def rank_side(run: Run, rank: int) -> RankSide:

@@ -164,24 +164,21 @@ def code_view(
     height: int = 480,
     selected: str | None = None,
     channel: str = "compileboard",
-    on_select: Callable[[], None] | None = None,
 ) -> str | None:
     """Show code and return the id of the line that was last selected in it.
 
     `selected` is the first selection, such as that of a deep link. Later values are ignored: the browser owns the
-    selection, so that the sent data stays the same over reruns. `on_select` is called when a line of this view is
-    selected or cleared.
+    selection, so that the sent data stays the same over reruns.
     """
     key = component_key(key)
     lines, stamp = _payload(code)
     data = CodeData(code.title, lines, stamp, height, first_wish(key, selected), key, channel)
-    notify = on_select or ignore
     result = _COMPONENT(
         key=key,
         data=message(data),
         default={"selected": selected},
-        on_selected_change=notify,
-        on_reselected_change=notify,
+        on_selected_change=ignore,
+        on_reselected_change=ignore,
     )
     choice = result.selected
     return choice if isinstance(choice, str) else None

@@ -127,14 +127,14 @@ def _compared(ids: tuple[str, ...], _left: RunView, _right: RunView) -> CompareV
     return CompareView(_left.side, _right.side, (_left.shown.status.node, _right.shown.status.node))
 
 
-def kernel_pairs_view(left: RunView, left_id: str, right: RunView, right_id: str = "") -> KernelPairsView | None:
-    """Return the kernels of two compilations in pairs; None if the right run lacks the compilation."""
-    return _kernels((*_ids(left, right), left_id, right_id), left, right)
+def kernel_pairs_view(left: RunView, compile_id: str, right: RunView) -> KernelPairsView | None:
+    """Return the kernels of two runs' compilation in pairs; None if the right run lacks the compilation."""
+    return _kernels((*_ids(left, right), compile_id), left, right)
 
 
 @cached("Comparing")
 def _kernels(ids: tuple[str, ...], _left: RunView, _right: RunView) -> KernelPairsView | None:
-    return KernelPairsView.of(_left.side, ids[-2], _right.side, ids[-1])
+    return KernelPairsView.of(_left.side, ids[-1], _right.side)
 
 
 def _ids(left: RunView, right: RunView) -> tuple[str, ...]:
