@@ -203,7 +203,7 @@ def bisection_words(bisection: Bisection) -> str:
 
 
 def _cause(bisection: Bisection) -> str:
-    what = _named(bisection.what)
+    what = " ".join(bisection.what.replace("`", "'").split())[:NAMED]
     if bisection.problem:
         return f"The cause was not narrowed down: {bisection.problem}"
     if not bisection.backend:
@@ -219,11 +219,6 @@ def _cause(bisection: Bisection) -> str:
 def cure_words(bisection: Bisection) -> str:
     """Return the options with which a trial gave eager's results; empty if none did."""
     return f"With `options={bisection.mitigation}`, all results equal eager's." if bisection.mitigation else ""
-
-
-def _named(what: str) -> str:
-    """Return the bisector's name of the faulty part, shortened to one line and without backticks."""
-    return " ".join(what.replace("`", "'").split())[:NAMED]
 
 
 def minified_words(bisection: Bisection) -> str:

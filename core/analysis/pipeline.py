@@ -106,7 +106,7 @@ def pipeline_figures(report: Report) -> PipelineFigures:
         file_bytes=sum(segment.file_bytes for segment in segments),
         constant_bytes=sum(segment.constant_bytes for segment in segments),
         temporary_bytes=sum(segment.temporary_bytes for segment in segments),
-        arena_bytes=sum(map(_temporary_bytes, segments)),
+        arena_bytes=sum(segment.arena_bytes or segment.temporary_bytes for segment in segments),
         written_bytes=sum(segment.written_bytes for segment in segments),
         all_written_bytes=sum(segment.written_bytes for segment in recorded) + refused,
         calls=sum(crossing.calls for crossing in report.crossings),
@@ -115,11 +115,6 @@ def pipeline_figures(report: Report) -> PipelineFigures:
         call_s=_seconds_per_call(called, lambda crossing: crossing.call_s),
         compiled_s=steady.compiled_s if steady else None,
     )
-
-
-def _temporary_bytes(segment: PipelineSegment) -> int:
-    """Return the bytes for temporaries: the arena, or without a plan the sum of all temporaries."""
-    return segment.arena_bytes or segment.temporary_bytes
 
 
 def _seconds_per_call(called: list[Crossing], seconds: Callable[[Crossing], float]) -> float | None:

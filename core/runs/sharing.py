@@ -180,8 +180,5 @@ def set_preview(run: Run, allowed: bool) -> None:
 def may_preview(run: Run, token: str) -> bool:
     """Return True if the token is the run's, in constant time, and the run is not private."""
     own = preview_token(run)
-    return bool(own) and secrets.compare_digest(own.encode(), token.encode("utf-8", "replace")) and not _private(run)
-
-
-def _private(run: Run) -> bool:
-    return run.audience() == PRIVATE
+    same = bool(own) and secrets.compare_digest(own.encode(), token.encode("utf-8", "replace"))
+    return same and run.audience() != PRIVATE

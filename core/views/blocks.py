@@ -112,13 +112,10 @@ def _line(line: str) -> list[TextSpan]:
         elif match["code"]:
             found.append(TextSpan(match["code"].strip() if len(match["ticks"]) > 1 else match["code"], "code"))
         else:
-            style = _toggled(style, "strong" if match["strong"] else "em")
+            mark: Kind = "strong" if match["strong"] else "em"
+            style = "" if style == mark else mark
     found.append(TextSpan(text + line[end:], style))
     return [span for span in found if span.text]
-
-
-def _toggled(style: Kind, mark: Kind) -> Kind:
-    return "" if style == mark else mark
 
 
 @dataclass(frozen=True, slots=True)

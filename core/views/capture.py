@@ -392,10 +392,6 @@ def _nodes_by(graph: CaptureGraph) -> Column[tuple[int, dict[str, int]]]:
     return Column(graph.name, lambda row: row[1].get(graph.way, 0), fmt.number)
 
 
-def _value(node: FxNode) -> str:
-    return tensor_text(node.meta.dtype, node.meta.shape) if node.meta else ""
-
-
 WAY_COLUMNS: tuple[Column[CaptureGraph], ...] = (
     Column("capture", lambda graph: graph.name),
     Column("nodes", lambda graph: graph.count if graph.graph else None, fmt.number),
@@ -410,7 +406,7 @@ NODE_COLUMNS: tuple[Column[tuple[CaptureGraph, FxNode, int]], ...] = (
     Column("target", lambda row: one_line(row[1].target, LONGEST_NAME)),
     Column("args", lambda row: one_line(row[1].args, LONGEST_LINE)),
     Column("users", lambda row: row[2], fmt.number),
-    Column("value", lambda row: _value(row[1])),
+    Column("value", lambda row: tensor_text(row[1].meta.dtype, row[1].meta.shape) if row[1].meta else ""),
     Column("line", lambda row: one_line(row[1].source.short, LONGEST_NAME) if row[1].source else ""),
 )
 EXPLAIN_COLUMNS: tuple[Column[tuple[str, int, int]], ...] = (

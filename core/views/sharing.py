@@ -327,7 +327,8 @@ class BudgetView:
             for judgement in self.judgements
             for culprit in judgement.culprits
         ]
-        reasons = [f"- {plain(judgement.name)}: {plain(judgement.reason)}" for judgement in _with_reason(self)]
+        with_reason = (judgement for judgement in self.judgements if judgement.reason)
+        reasons = [f"- {plain(judgement.name)}: {plain(judgement.reason)}" for judgement in with_reason]
         notes = [*reasons, *details, *(f"- {plain(sentence)}" for sentence in [self.comparison] if sentence)]
         return "\n".join([*head, *([""] if notes else []), *notes]) + "\n"
 
@@ -379,10 +380,6 @@ class BudgetView:
 def _cells(judgement: Judgement) -> tuple[str, ...]:
     cells = (judgement.name, judgement.limit, judgement.value, judgement.standing)
     return tuple(one_line(cell, LONGEST_NAME) for cell in cells)
-
-
-def _with_reason(view: BudgetView) -> list[Judgement]:
-    return [judgement for judgement in view.judgements if judgement.reason]
 
 
 def _details(judgement: Judgement) -> Iterator[str]:

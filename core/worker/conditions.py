@@ -184,18 +184,11 @@ def _random_like(tensor: torch.Tensor, shape: list[int], generator: torch.Genera
     The values are drawn on the CPU, so they are equal on every device.
     """
     values = tensor.detach().cpu()
-    random_values = (
-        _random_integers(values, shape, generator)
-        if _is_integral(values.dtype)
-        else _random_floats(values, shape, generator)
-    )
+    is_integral = not (values.dtype.is_floating_point or values.dtype.is_complex)
+    random_values = (_random_integers if is_integral else _random_floats)(values, shape, generator)
     moved = random_values.to(dtype=tensor.dtype, device=tensor.device).requires_grad_(tensor.requires_grad)
     vars(moved).update({name: mark for name, mark in vars(tensor).items() if name.startswith("_dynamo_")})
     return moved
-
-
-def _is_integral(dtype: torch.dtype) -> bool:
-    return not (dtype.is_floating_point or dtype.is_complex)
 
 
 def _random_integers(values: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:

@@ -11,7 +11,7 @@ import msgspec
 
 from core.analysis.comparison.matching import RunSide
 from core.base import words as fmt
-from core.report import Compilation, FxGraph, FxNode, Report, Schedule
+from core.report import Compilation, FxGraph, FxNode, Report
 from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.views.blocks import (
@@ -171,7 +171,8 @@ class Graphs:
         schedule = fusion_schedules(compilation)[index]
         view = FusionView(self.source.report, compilation, schedule, partial(self.source.nodes, compilation))
         title = f"[{compilation.id}] fusion of {view.name}"
-        if not self.source.takes_graph(title, _size(schedule)):
+        # Nodes before fusion are drawn twice.
+        if not self.source.takes_graph(title, 2 * len(schedule.before) + len(schedule.after)):
             return
         picture = stored(view.picture, self.source.colours)
         place = self.drawings.place(compilation.id, picture, frame=len(view.picture.frames) - 1)
@@ -193,11 +194,6 @@ def _shown(compilation: Compilation) -> list[FxGraph]:
     lowered = [graph for graph in compilation.graphs if graph.stage == POST_GRAD and not graph.name]
     first = GraphStages(compilation.graphs).first
     return [first, *(graph for graph in lowered[-1:] if graph is not first)]
-
-
-def _size(schedule: Schedule) -> int:
-    """Return the number of nodes in the drawings of a fusion; nodes before fusion are drawn twice."""
-    return 2 * len(schedule.before) + len(schedule.after)
 
 
 @dataclass(kw_only=True)

@@ -155,7 +155,7 @@ class Judge:
         if like is None or not self._has_draws(call, eager):
             return None
         found = _tensor(self._in_float64("float64", call).get(what))
-        if found is None or _is_narrow(found):
+        if found is None or (found.is_floating_point() and found.dtype != torch.float64):
             found = _tensor(self._in_float64(THROUGHOUT, call).get(what), otherwise=found)
         return found if found is not None and found.shape == like.shape else None
 
@@ -271,7 +271,3 @@ def _tensor(value: Any, otherwise: torch.Tensor | None = None) -> torch.Tensor |
     if isinstance(value, float):
         return torch.tensor(value, dtype=torch.float64)
     return value if isinstance(value, torch.Tensor) else otherwise
-
-
-def _is_narrow(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point() and tensor.dtype != torch.float64

@@ -58,17 +58,13 @@ def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -
     """
     whole_code = output_code(view, kernel, {})
     if whole:
-        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=height, selected=f"c:{_linked(kernel)}")
+        selected = f"c:{url.line_of(kernel.id) or kernel.lines[0]}"
+        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=height, selected=selected)
         return
     first = views.KernelView(view.report, view.compilation, kernel).first_line
     lines = whole_code.lines[first - 1 : first + kernel_text(view, kernel).count("\n")]
     language = "cpp" if kernel.language == "cpp" else "python"
     code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=height)
-
-
-def _linked(kernel: Kernel) -> int:
-    """Return the output code's line that the URL names for this kernel, otherwise the kernel's first."""
-    return url.line_of(kernel.id) or kernel.lines[0]
 
 
 def user_lines(view: View, kernel: Kernel, *, op: str = "", selects: bool = True) -> None:

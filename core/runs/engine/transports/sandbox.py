@@ -85,7 +85,11 @@ class SandboxTransport(BridgeTransport):
             raise SettingError(MISSING)
         prefix, variables = [program, *options(store.home, os.environ)], variables_of(os.environ)
         _check([*prefix, "--"], variables, secrets_of(store.home, os.environ))
-        command = (*prefix, "--", *own_process("core.runs.engine.transports.sandbox", f"sandbox on {_node()}"))
+        command = (
+            *prefix,
+            "--",
+            *own_process("core.runs.engine.transports.sandbox", f"sandbox on {os.uname().nodename}"),
+        )
         super().__init__("sandbox", "the sandbox", command, keeps_earlier=False, environment=variables)
 
 
@@ -166,7 +170,7 @@ def _overlap(first: Path, second: Path) -> bool:
 
 def _shown(environment: Mapping[str, str]) -> tuple[list[Path], list[Path]]:
     """Return the paths to show, each once and none below another, and links to them."""
-    system = (found for pattern in (*SYSTEM, *HARDWARE, *TOOLKITS) for found in _matches(pattern))
+    system = (found for pattern in (*SYSTEM, *HARDWARE, *TOOLKITS) for found in Path("/").glob(pattern.lstrip("/")))
     toolkits = (Path(environment[name]) for name in TOOLKIT_VARIABLES if environment.get(name))
     libraries = environment.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     owners = environment.get(SHOW, "").split(os.pathsep)
@@ -183,10 +187,6 @@ def _highest(paths: Iterable[Path], above: Iterable[Path | str]) -> list[Path]:
         if not any(map(path.is_relative_to, (*highest, *above))):
             highest.append(path)
     return highest
-
-
-def _matches(pattern: str) -> list[Path]:
-    return sorted(Path("/").glob(pattern.lstrip("/")))
 
 
 def _is_wide(path: Path) -> bool:
@@ -245,10 +245,6 @@ def _check(prefix: Sequence[str], variables: Mapping[str, str], secret: Sequence
         raise SettingError(f"this machine has no sandbox: {reason}")
     if readable := tried.stdout.decode("utf-8", "replace").splitlines():
         raise SettingError(f"runs in the sandbox could read {readable[0]}; move it away from Python and from {SHOW}")
-
-
-def _node() -> str:
-    return os.uname().nodename
 
 
 NODES_S = 1.0
