@@ -7,6 +7,7 @@ import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,14 @@ from core.views.markdown import CONTROL
 from tests.record_outputs import recorded_home, run_id
 from tests.support.engines import PromptEngine
 from tests.support.homes import add_run, hostile_log, record
-from tests.support.loops import run_async
+from tests.support.loops import MOST_S, run_async
 from tests.support.places import ROOT
 
 pytest.importorskip("mcp", reason="make setup")
 
 MOST_LIST_CHARS = 16_000
 WAIT_S = 60.0
+Ask = Callable[[Callable[[Any], Coroutine[Any, Any, Any]]], Any]
 COMMAND = [sys.executable, "-m", "core", "mcp"]
 
 
@@ -52,13 +54,36 @@ async def client(home: Path, mode: str = "auto") -> AsyncIterator[Any]:
         yield connected
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_list_of_tools_is_short_and_says_what_each_does(mode: str, home: Path) -> None:
-    async def listed() -> Any:
-        async with client(home, mode) as connected:
-            return await connected.list_tools()
+@pytest.fixture(scope="module")
+def ask(home: Path) -> Iterator[Ask]:
+    """Runs a coroutine function with the one client that the tests share which neither end it nor choose its mode."""
+    ready: Future[tuple[Any, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
-    result = run_async(listed())
+    async def connect() -> None:
+        ended = asyncio.Event()
+        async with client(home) as connected:
+            ready.set_result((connected, asyncio.get_running_loop(), ended))
+            await ended.wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(asyncio.run, connect())
+        running.add_done_callback(lambda done: ready.done() or ready.set_exception(done.exception()))
+        connected, loop, ended = ready.result(WAIT_S)
+        yield lambda work: asyncio.run_coroutine_threadsafe(work(connected), loop).result(MOST_S)
+        loop.call_soon_threadsafe(ended.set)
+        running.result(WAIT_S)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_list_of_tools_is_short_and_says_what_each_does(mode: str, home: Path, ask: Ask) -> None:
+    async def listed(connected: Any) -> Any:
+        return await connected.list_tools()
+
+    async def listed_by_another() -> Any:
+        async with client(home, mode) as connected:
+            return await listed(connected)
+
+    result = ask(listed) if mode == "auto" else run_async(listed_by_another())
     text = json.dumps(result.model_dump(mode="json", by_alias=True, exclude_none=True), ensure_ascii=False)
     assert len(text) <= MOST_LIST_CHARS
     assert CONTROL.search(text) is None
@@ -100,33 +125,28 @@ def calls(home: Path) -> list[tuple[str, dict[str, Any], bool]]:
     return [*((name, given, False) for name, given in answers), *((name, given, True) for name, given in errors)]
 
 
-def test_every_tool_can_be_called(home: Path) -> None:
-    async def called() -> None:
-        async with client(home) as connected:
-            schemas = {tool.name: tool.output_schema for tool in (await connected.list_tools()).tools}
-            for name, arguments, is_error in calls(home):
-                # The client checks data against the schema of the tool.
-                result = await connected.call_tool(name, arguments)
-                assert bool(result.is_error) is is_error, (name, arguments, result)
-                assert is_error or schemas.get(name) is None or result.structured_content is not None
-                (content,) = result.content
-                if is_error:
-                    assert [*json.loads(content.text)] == ["error"]
-                elif result.structured_content is not None:
-                    assert json.loads(content.text) == result.structured_content
+def test_every_tool_can_be_called(home: Path, ask: Ask) -> None:
+    async def called(connected: Any) -> None:
+        schemas = {tool.name: tool.output_schema for tool in (await connected.list_tools()).tools}
+        for name, arguments, is_error in calls(home):
+            # The client checks data against the schema of the tool.
+            result = await connected.call_tool(name, arguments)
+            assert bool(result.is_error) is is_error, (name, arguments, result)
+            assert is_error or schemas.get(name) is None or result.structured_content is not None
+            (content,) = result.content
+            if is_error:
+                assert [*json.loads(content.text)] == ["error"]
+            elif result.structured_content is not None:
+                assert json.loads(content.text) == result.structured_content
 
-    run_async(called())
+    ask(called)
     assert {name for name, _, _ in calls(home)} >= {tool.name for tool in TOOLS}
 
 
-def test_a_graph_is_a_picture_of_bounded_size(home: Path) -> None:
+def test_a_graph_is_a_picture_of_bounded_size(home: Path, ask: Ask) -> None:
     arguments = {"run": run_id(home, "measured"), "line": 30, "hops": 20, "form": "png"}
 
-    async def drawn() -> Any:
-        async with client(home) as connected:
-            return await connected.call_tool("graph", arguments)
-
-    text, image = run_async(drawn()).content
+    text, image = ask(lambda connected: connected.call_tool("graph", arguments)).content
     picture = b64decode(image.data)
     width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
     assert (picture[:8], image.mime_type) == (b"\x89PNG\r\n\x1a\n", "image/png")
@@ -134,45 +154,42 @@ def test_a_graph_is_a_picture_of_bounded_size(home: Path) -> None:
     assert json.loads(text.text)["graph"]
 
 
-def test_prompts_and_resources_can_be_read(home: Path) -> None:
+def test_prompts_and_resources_can_be_read(home: Path, ask: Ask) -> None:
     run = run_id(home, "graph_break_zoo")
 
-    async def read() -> None:
-        async with client(home) as connected:
-            assert {each.name for each in (await connected.list_prompts()).prompts} == {*PROMPTS}
-            for name in PROMPTS:
-                message = (await connected.get_prompt(name, {"file": "model.py\u202e"})).messages[0]
-                assert message.content.text.endswith('File: "model.py\\\\u202e"')
-            assert len((await connected.list_resource_templates()).resource_templates) == 4
-            (content,) = (await connected.read_resource(f"compileboard://runs/{run}")).contents
-            assert json.loads(content.text)["run"] == run
+    async def read(connected: Any) -> None:
+        assert {each.name for each in (await connected.list_prompts()).prompts} == {*PROMPTS}
+        for name in PROMPTS:
+            message = (await connected.get_prompt(name, {"file": "model.py\u202e"})).messages[0]
+            assert message.content.text.endswith('File: "model.py\\\\u202e"')
+        assert len((await connected.list_resource_templates()).resource_templates) == 4
+        (content,) = (await connected.read_resource(f"compileboard://runs/{run}")).contents
+        assert json.loads(content.text)["run"] == run
 
-    run_async(read())
+    ask(read)
 
 
-def test_hostile_names_come_back_without_control_characters(home: Path) -> None:
+def test_hostile_names_come_back_without_control_characters(home: Path, ask: Ask) -> None:
     run = add_run(home, "hostile", hostile_log(), kind="log").id
 
-    async def read() -> str:
-        async with client(home) as connected:
-            results = [await connected.call_tool(name, {"run": run}) for name in ("verdict", "findings", "fixes")]
-            return "".join(json.dumps(each.model_dump(mode="json"), ensure_ascii=False) for each in results)
+    async def read(connected: Any) -> str:
+        results = [await connected.call_tool(name, {"run": run}) for name in ("verdict", "findings", "fixes")]
+        return "".join(json.dumps(each.model_dump(mode="json"), ensure_ascii=False) for each in results)
 
-    assert CONTROL.search(run_async(read())) is None
+    assert CONTROL.search(ask(read)) is None
 
 
-def test_a_thousand_calls_are_answered(home: Path) -> None:
+def test_a_thousand_calls_are_answered(home: Path, ask: Ask) -> None:
     run = run_id(home, "eager_backend")
 
-    async def call() -> int:
-        async with client(home) as connected:
-            answered = 0
-            for _ in range(100):
-                group = [connected.call_tool("verdict", {"run": run}) for _ in range(10)]
-                answered += sum(not each.is_error for each in await asyncio.gather(*group))
-            return answered
+    async def call(connected: Any) -> int:
+        answered = 0
+        for _ in range(100):
+            group = [connected.call_tool("verdict", {"run": run}) for _ in range(10)]
+            answered += sum(not each.is_error for each in await asyncio.gather(*group))
+        return answered
 
-    assert run_async(call()) == 1_000
+    assert ask(call) == 1_000
 
 
 def started(home: Path) -> subprocess.Popen[bytes]:
