@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.screens import known_pieces, share_lines
 from tests.support.goldens import OUTPUTS, differences, unlike
+from tests.support.homes import shared_reports
 from tests.support.places import ROOT
 from tests.support.screen import fixed, written
 
@@ -37,6 +38,13 @@ VARYING = (
 # Pages that show how long something has taken so far.
 WAITING = re.compile("waited_for|while_a_tool_works")
 MOST_PAGES = 4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def reports_read_once() -> Iterator[None]:
+    """Each recorded log is read by the first page that opens it: a third of the time of tests with two runs."""
+    with shared_reports():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -61,13 +61,17 @@ def ask(home: Path) -> Iterator[Ask]:
 
     async def connect() -> None:
         ended = asyncio.Event()
-        async with client(home) as connected:
-            ready.set_result((connected, asyncio.get_running_loop(), ended))
-            await ended.wait()
+        try:
+            async with client(home) as connected:
+                ready.set_result((connected, asyncio.get_running_loop(), ended))
+                await ended.wait()
+        except BaseException as error:
+            if ready.done():
+                raise
+            ready.set_exception(error)
 
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(asyncio.run, connect())
-        running.add_done_callback(lambda done: ready.done() or ready.set_exception(done.exception()))
         connected, loop, ended = ready.result(WAIT_S)
         yield lambda work: asyncio.run_coroutine_threadsafe(work(connected), loop).result(MOST_S)
         loop.call_soon_threadsafe(ended.set)
