@@ -21,6 +21,7 @@ def main() -> int:
     measuring = commands.add_parser("measure", help="measure this machine's GPU")
     measuring.add_argument("--out", type=Path, required=True, help="JSON file, continued if it exists")
     measuring.add_argument("--budget", type=float, default=420.0, help="seconds until no further group begins")
+    measuring.add_argument("--grid", choices=("first", "designed"), default="first")
     measuring.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     commands.add_parser("fit", help="fit the parameters of predicted times again")
     commands.add_parser("families", help="fit without each family of functions, and predict it")
@@ -32,6 +33,8 @@ def main() -> int:
     calling.add_argument("--budget", type=float, default=420.0, help="seconds until no further model begins")
     for command in (running, calling):
         command.add_argument("--models", type=Path, default=MODELS, help="directory of test models")
+    keeping = commands.add_parser("rows", help="write kernels of published test models as measurements")
+    keeping.add_argument("archives", type=Path, nargs="+", help="runs of the test models")
     judging = commands.add_parser("judge", help="compare predicted times with measured ones that the fit did not see")
     judging.add_argument("archive", type=Path, nargs="?", help="runs of the test models; without it, the gallery's")
     judging.add_argument("--calls", type=Path, help="file of whole calls of the same models")
@@ -40,6 +43,11 @@ def main() -> int:
         from benchmarks.devices.compared import judge
 
         judge(options.archive, options.calls)
+        return 0
+    if options.command == "rows":
+        from benchmarks.devices.model_rows import write_rows
+
+        write_rows(options.archives)
         return 0
     if options.command == "calls":
         from benchmarks.devices.whole import measure_calls
@@ -64,7 +72,7 @@ def main() -> int:
 
     if options.device == "cpu":
         return int(measure.check() > 0)
-    measure.measure(options.out, options.budget)
+    measure.measure(options.out, options.budget, options.grid)
     return 0
 
 

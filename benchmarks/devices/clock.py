@@ -97,7 +97,7 @@ def _kernel(index: int, warm: Sequence[Any], cold: Sequence[Any]) -> dict[str, A
     event = warm[0][index]
     facts = event.get("args", {})
     return {
-        "name": event["name"][:240],
+        "name": event["name"][:96],
         "warm_us": _round(statistics.median(run[index]["dur"] for run in warm)),
         "cold_us": _round(statistics.median(run[index]["dur"] for run in cold)),
         "grid": facts.get("grid"),

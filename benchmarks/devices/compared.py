@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core import CompileJob, LocalEngine, Model, Report, Run, Runner, Store, open_report, recordings
-from core.analysis.kernels.features import kernel_work
+from core.analysis.kernels.features import cold_parts, kernel_work
 from core.analysis.kernels.kernel import ALONE, schedule_of
 from core.analysis.kernels.ledger import LedgerRow, allowed_s, ceilings, ledger, predicted_calls, product_dtype
 from core.analysis.kernels.predicted import KernelWork, measured, predict
@@ -83,6 +83,25 @@ def model_rows(archive: Path) -> list[KernelError]:
     with tempfile.TemporaryDirectory() as home:
         store = Store(Path(home))
         return [row for run in import_archive(store, archive).added for row in _run_rows(run)]
+
+
+def measured_work(archive: Path) -> dict[str, list[tuple[str, KernelWork, float, float]]]:
+    """Return model → kernels with a model of their time: name, work, part not in the cache, seconds of a launch."""
+    made: dict[str, list[tuple[str, KernelWork, float, float]]] = {}
+    with tempfile.TemporaryDirectory() as home:
+        for run in import_archive(Store(Path(home)), archive).added:
+            report, job = open_report(run), run.job()
+            rows = made.setdefault(Path(job.model.value).stem if job else run.id, [])
+            taken = _medians(run, report)
+            for compilation in report.compilations:
+                cold = cold_parts(compilation.schedules, DEVICE)
+                first = {row.kernel: row for row in reversed(ledger(report, compilation))}
+                for kernel in compilation.kernels:
+                    seconds = taken.get((compilation.id, kernel.id), 0.0) / max(1, len(kernel.calls))
+                    work = _work(report, compilation, kernel, first[kernel.id]) if kernel.id in first else None
+                    if seconds and work is not None:
+                        rows.append((kernel.name, work, cold.get(kernel.id, 0.0), seconds))
+    return made
 
 
 def _run_rows(run: Run) -> Iterator[KernelError]:

@@ -1,12 +1,13 @@
 """Fit the parameters of predicted times to a file of measurements, without a random start.
 
-Each kind of kernel is fitted by itself: parameters are multiplied by steps as long as the mean error of the logarithm
-falls. The parameters of memory are those of loops for all kinds. The interval is that of kernels that a fit did not
-see: a fifth of the functions is left out of each of five fits.
+Each kind of kernel is fitted by itself. The parameters of memory are those of loops for all kinds. The intervals are
+those of kernels that a fit did not see: a fifth of the functions and models is left out of each of five fits. A kind
+has an interval for each range of the part that traffic or arithmetic alone take.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import statistics
@@ -15,43 +16,64 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.devices.host_fit import LEAST_FACTOR, ROUNDS, START, HostRow, gaps, host_rows, read_calls
-from core.analysis.kernels.features import BufferTraffic, generated_work
-from core.analysis.kernels.predicted import BRIEF_S, PARAMETERS, KernelWork, Kind, MatrixSizes, seconds
+from benchmarks.devices.host_fit import CALLS, LEAST_FACTOR, ROUNDS, START, HostRow, gaps, host_rows, read_calls
+from benchmarks.devices.model_rows import MODELS, model_works
+from benchmarks.devices.solver import fitted
+from core.analysis.kernels.features import generated_work
+from core.analysis.kernels.library import BufferTraffic, sort_work
+from core.analysis.kernels.predicted import BRIEF_S, PARAMETERS, KernelWork, Kind, MatrixSizes, bound, seconds
 from core.job.targets import TARGETS
 from core.ops.costs import op_class
 
 FILE = Path(__file__).parent / "measured" / "h200.json"
+FILES = FILE, FILE.with_name("h200-designed.json")
 TARGET = TARGETS["h200"]
-STEPS = (2.0, 1.3, 1.08, 1.02, 1.005)
-MOST_ROUNDS, FOLD_ROUNDS = 12, 2
+BOUNDS = (0.0, 0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 1.01)  # of parts of kernels with an interval of their own
+OF_MODEL = 6.0  # weight of a model's kernel, since models are what is predicted
+LIGHT = 0.25  # weight of a kernel that takes less than `BRIEF_S`
+MOST_ROUNDS, FOLD_ROUNDS = 40, 8
 FOLDS = 5
-ENOUGH = 20  # kernels for an interval of their own
-LEAST_GAIN = 1e-4  # of a round over all parameters
-MOST = {"efficiency": 1.0}  # of a parameter
-FAR = 1.5  # the logarithm of an error above which it counts no more
+ENOUGH = 24  # kernels for an interval of their own
 NINE_OF_TEN = 0.05
-LEAST_SIDE = 1.1  # of an interval
+LEAST_SIDE = 1.08  # of an interval
 DIGITS = 4
 KINDS: dict[str, Kind] = {"poi": "loop", "per": "rows", "red": "long rows", "spl": "long rows"}
 MEMORY = {"bytes_s": 4.2e12, "cache_bytes_s": 6e12, "cache_part": 0.5, "dirty_bytes": 1e7}
-ARITHMETIC = {"element_s": 1e-11, "simple_s": 5e-12, "slow_s": 2e-11, "heavy_s": 5e-11, "drawn_s": 4e-10}
+ARITHMETIC = {
+    "element_s": 1e-11,
+    "load_s": 5e-12,
+    "simple_s": 5e-12,
+    "slow_s": 2e-11,
+    "heavy_s": 5e-11,
+    "drawn_s": 4e-10,
+}
 INDEXED = {
     "near_lookups_s": 1e11, "far_lookups_s": 3e10, "near_adds_s": 9e10, "far_adds_s": 2e10, "wide_adds_s": 4e11,
-    "crowd": 0.3, "half_adds": 8.0, "index_s": 2e-6,
+    "again_s": 6e12, "crowd": 0.3, "index_s": 2e-6,
 }  # fmt: skip
-STEPS_OF_ROWS = {"rows_at_once": 4.0, "step_s": 5e-7, "row_s": 5e-10, "dependent": 3.0}
+STEPS_OF_ROWS = {
+    "at_once": 4.0,
+    "step_s": 5e-7,
+    "row_s": 5e-10,
+    "dependent": 3.0,
+    "cold_step": 0.3,
+    "load_step_s": 1e-7,
+}
 STARTS: dict[str, dict[str, float]] = {
     "loop": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, **MEMORY},
     "indexed loop": {**INDEXED, "spread": 0.5, "window_s": 3e-10},
-    "rows": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, "row_s": 5e-10, "apart_s": 3e-11},
+    "rows": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, **STEPS_OF_ROWS, "apart_s": 3e-11, "uneven_s": 5e-11,
+             "serial_s": 1.6e-7},
+    "sort": {"floor_s": 1e-5, "pass_s": 5e-7, "element_s": 1e-12, "segments": 2.0},
+    "topk": {"floor_s": 5e-6, "divided_s": 6e-5, "element_s": 1.1e-11, "row_s": 9e-9, "at_once": 4.0,
+             "select_s": 3e-6, "place_s": 2.7e-9},
     "scan": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC},
     "long rows": {"floor_s": 1e-6, "cold_s": 5e-7, **ARITHMETIC, **STEPS_OF_ROWS, "apart_s": 3e-11},
     "product": {"floor_s": 2e-6, "cold_s": 8e-7, "efficiency": 0.8, "unaligned": 3.0, "supply_bytes_s": 1e13,
                 "step_s": 5e-8, "split_s": 1.5e-6, "stored": 1.0, "turned": 1.0},
     "convolution": {"floor_s": 3e-6, "cold_s": 8e-7, "efficiency": 0.6, "unaligned": 3.0, "supply_bytes_s": 1e13,
                     "step_s": 5e-8, "split_s": 1.5e-6, "stored": 1.0, "weights": 1.2, "turned": 2.0, "copies_s": 4e-6,
-                    "grouped_flops_s": 4e12, "grouped_backward": 2.0},
+                    "grouped_flops_s": 4e12, "grouped_power": 0.5, "grouped_backward": 2.0},
     "attention": {"floor_s": 3e-6, "cold_s": 1e-6, "efficiency": 0.7, "score_s": 1e-12, "step_s": 3e-7,
                   "backward": 3.0},
 }  # fmt: skip
@@ -66,10 +88,28 @@ class Row:
     seconds: float
     name: str
     family: str
+    weight: float = 1.0
 
     def error(self, parameters: Mapping[str, float]) -> float:
         """The logarithm of measured over predicted."""
         return math.log(self.seconds / seconds(self.work, parameters, TARGET, self.cold))
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A kernel that a fit did not see: error, predicted seconds, bound, weight."""
+
+    error: float
+    seconds: float
+    bound: float
+    weight: float
+
+    @classmethod
+    def of(cls, row: Row, parameters: Mapping[str, float]) -> Unseen:
+        """Predict a row."""
+        error = row.error(parameters)
+        part = bound(row.work, parameters, TARGET, row.cold)
+        return cls(error, row.seconds / math.exp(error), part, row.weight)
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -80,6 +120,15 @@ def read(path: Path) -> dict[str, Any]:
     return data
 
 
+def measured_rows() -> list[Row]:
+    """Return the kernels of all files of measurements."""
+    made = [row for path in FILES for row in rows_of(read(path))]
+    for model, kernel, work, cold, seconds_ in model_works():
+        weight = OF_MODEL * (1.0 if seconds_ >= BRIEF_S else LIGHT)
+        made.append(Row(work, cold, seconds_, model, kernel.rstrip("0123456789"), weight))
+    return made
+
+
 def rows_of(data: Mapping[str, Any]) -> Iterator[Row]:
     """Yield every kernel of a file twice, with warm and with cold caches."""
     for key, records in data["groups"].items():
@@ -88,8 +137,9 @@ def rows_of(data: Mapping[str, Any]) -> Iterator[Row]:
             if work is not None and "warm_us" in record:
                 name = record.get("kernel", "").rstrip("0123456789") or str(record.get("sizes"))
                 family = record.get("kind") or record["op"]
-                yield Row(work, 0.0, record["warm_us"][1] * 1e-6, name, family)
-                yield Row(work, 1.0, record["cold_us"][1] * 1e-6, name, family)
+                for cold, times in ((0.0, record["warm_us"]), (1.0, record["cold_us"])):
+                    seconds_ = times[1] * 1e-6
+                    yield Row(work, cold, seconds_, name, family, 1.0 if seconds_ >= BRIEF_S else LIGHT)
 
 
 def kernel_work(record: Mapping[str, Any]) -> KernelWork | None:
@@ -141,7 +191,7 @@ def call_work(record: Mapping[str, Any]) -> KernelWork | None:
     precision = "half" if record["dtype"] in ("bfloat16", "float16") else record["dtype"]
     make: dict[str, Callable[[str, int, Mapping[str, int], bool], KernelWork]] = {
         "mm": _product, "addmm": _product, "bmm": _product, "convolution": _convolution, "attention": _attention,
-        "convolution_line": _line,
+        "convolution_line": _line, "sort": _sort, "topk": _topk,
     }  # fmt: skip
     found = make.get(op.removesuffix("_backward"))
     return found(precision, 2 if precision == "half" else 4, sizes, op.endswith("_backward")) if found else None
@@ -193,6 +243,14 @@ def _line(precision: str, itemsize: int, sizes: Mapping[str, int], backward: boo
     )
 
 
+def _sort(precision: str, itemsize: int, sizes: Mapping[str, int], backward: bool) -> KernelWork:
+    return sort_work("sort", sizes["rows"], sizes["columns"], 8 if precision == "int64" else itemsize)
+
+
+def _topk(precision: str, itemsize: int, sizes: Mapping[str, int], backward: bool) -> KernelWork:
+    return sort_work("topk", sizes["rows"], sizes["columns"], itemsize)
+
+
 def _attention(precision: str, itemsize: int, sizes: Mapping[str, int], backward: bool) -> KernelWork:
     batch, queries, keys, width = sizes["batch"] * sizes["heads"], sizes["queries"], sizes["keys"], sizes["width"]
     shape, times = MatrixSizes(batch, queries, keys, width), (1 + backward) * itemsize * batch * width
@@ -200,72 +258,56 @@ def _attention(precision: str, itemsize: int, sizes: Mapping[str, int], backward
     return KernelWork("attention", read, written, precision=precision, product=shape, backward=backward)
 
 
-def fitted(
-    rows: Sequence[Row | HostRow], start: Mapping[str, float], fixed: Mapping[str, float], rounds: int
-) -> dict[str, float]:
-    """Return the start's parameters, each multiplied by steps as long as the rows' mean error falls."""
-    at = dict(start)
-    best = _error(rows, {**fixed, **at})
-    for _ in range(rounds):
-        before = best
-        for name in at:
-            for factor in (factor for step in STEPS for factor in (step, 1 / step)):
-                while (
-                    at[name] * factor <= MOST.get(name, math.inf)
-                    and (error := _error(rows, {**fixed, **at, name: at[name] * factor})) < best - 1e-9
-                ):
-                    at[name], best = at[name] * factor, error
-        if before - best < LEAST_GAIN:
-            break
-    return at
-
-
-def _error(rows: Sequence[Row | HostRow], parameters: Mapping[str, float]) -> float:
-    return statistics.fmean(min(FAR, abs(row.error(parameters))) for row in rows)
-
-
-def fit(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fit of each kind in a file, in the form of `parameters.json`."""
-    by_kind = rows_by_kind(data)
+def fit() -> dict[str, Any]:
+    """Return the fit of each kind, in the form of `parameters.json`."""
+    by_kind = rows_by_kind()
     made = {"loop": fit_kind(by_kind.pop("loop"), {})}
     made["indexed loop"] = fit_kind(by_kind.pop("indexed loop"), made["loop"]["parameters"])
     shared = made["indexed loop"]["parameters"]
     return {**made, **{key: fit_kind(by_kind[key], shared) for key in sorted(by_kind)}}
 
 
-def rows_by_kind(data: Mapping[str, Any]) -> dict[str, list[Row]]:
-    """Return the rows of a file by the kind that has parameters of its own."""
+def rows_by_kind() -> dict[str, list[Row]]:
+    """Return the measured kernels by the kind that has parameters of its own."""
     by_kind: dict[str, list[Row]] = {}
-    for row in rows_of(data):
+    for row in measured_rows():
         by_kind.setdefault(row.work.key, []).append(row)
     return by_kind
 
 
 def fit_kind(rows: Sequence[Row], shared: Mapping[str, float]) -> dict[str, Any]:
-    """Return one kind's parameters, interval and sizes; `shared` are those of loops for all kinds."""
+    """Return one kind's parameters, intervals and sizes; `shared` are those of loops for all kinds."""
     start, fixed = _beginning(rows[0].work, shared)
     found = fitted(rows, start, fixed, MOST_ROUNDS)
-    unseen = _unseen_errors(rows, found, fixed)
-    brief, other = ([error for error, time_s in unseen if (time_s < BRIEF_S) == is_brief] for is_brief in (True, False))
-    every = sorted(error for error, _ in unseen)
+    unseen = _unseen(rows, found, fixed)
+    long = [each for each in unseen if each.seconds >= BRIEF_S]
+    brief = [each for each in unseen if each.seconds < BRIEF_S]
     return {
         "parameters": {name: _rounded(value) for name, value in {**fixed, **found}.items()},
-        "interval": _interval(other if len(other) >= ENOUGH else every),
-        "brief": _interval(brief if len(brief) >= ENOUGH else every),
+        "intervals": _intervals(long if len(long) >= ENOUGH else unseen),
+        "brief": _interval(brief if len(brief) >= ENOUGH else unseen),
         "sizes": [min(row.work.size for row in rows), max(row.work.size for row in rows)],
     }
 
 
 def _beginning(work: KernelWork, shared: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
     """Return the parameters that the fit of a kind begins with, and those that it shares with other kinds."""
-    used = MEMORY if work.product else (*MEMORY, *INDEXED, "window_s") if work.kind != "loop" else shared
+    used = (
+        ()
+        if work.kind in ("sort", "topk")
+        else MEMORY
+        if work.product
+        else (*MEMORY, *INDEXED, "window_s")
+        if work.kind != "loop"
+        else shared
+    )
     return STARTS.get(work.key) or STARTS[work.kind], {name: shared[name] for name in used if name in shared}
 
 
-def families(data: Mapping[str, Any]) -> Iterator[tuple[str, str, list[float]]]:
+def families() -> Iterator[tuple[str, str, list[float]]]:
     """Yield kind, family and the errors of a fit of the kind without that family."""
     kinds = json.loads(PARAMETERS.read_text())["kinds"]
-    for key, rows in sorted(rows_by_kind(data).items()):
+    for key, rows in sorted(rows_by_kind().items()):
         shared = {} if key == "loop" else kinds["loop" if key == "indexed loop" else "indexed loop"]["parameters"]
         start, fixed = _beginning(rows[0].work, shared)
         for family in sorted({row.family for row in rows}):
@@ -278,30 +320,50 @@ def families(data: Mapping[str, Any]) -> Iterator[tuple[str, str, list[float]]]:
 def families_table() -> str:
     """Return the errors of each family of functions that a fit did not see, as Markdown."""
     lines = ["| kind | family left out | kernels | median error | within 1.5 |", "|---|---|---|---|---|"]
-    for key, family, errors in families(read(FILE)):
+    for key, family, errors in families():
         sizes = [abs(error) for error in errors]
         within = sum(size <= math.log(1.5) for size in sizes) / len(sizes)
         lines.append(f"| {key} | {family} | {len(sizes)} | {math.expm1(statistics.median(sizes)):.0%} | {within:.0%} |")
     return "\n".join(lines)
 
 
-def _unseen_errors(
-    rows: Sequence[Row], start: Mapping[str, float], fixed: Mapping[str, float]
-) -> list[tuple[float, float]]:
-    """Return the errors of rows by fits that did not see their functions, each with its predicted seconds."""
+def _unseen(rows: Sequence[Row], start: Mapping[str, float], fixed: Mapping[str, float]) -> list[Unseen]:
+    """Return the errors of rows by fits that did not see their functions or models."""
     names = {name: index % FOLDS for index, name in enumerate(sorted({row.name for row in rows}))}
-    errors: list[tuple[float, float]] = []
+    made: list[Unseen] = []
     for fold in range(FOLDS):
         unseen = [row for row in rows if names[row.name] == fold]
         seen = [row for row in rows if names[row.name] != fold]
-        parameters = {**fixed, **fitted(seen, start, fixed, FOLD_ROUNDS)} if seen and unseen else {}
-        made = [(row, row.error(parameters)) for row in unseen if parameters]
-        errors += [(error, row.seconds / math.exp(error)) for row, error in made]
-    return sorted(errors)
+        if seen and unseen:
+            parameters = {**fixed, **fitted(seen, start, fixed, FOLD_ROUNDS)}
+            made += [Unseen.of(row, parameters) for row in unseen]
+    return made
 
 
-def _interval(errors: Sequence[float]) -> list[float]:
-    low, high = (math.exp(errors[round(part * (len(errors) - 1))]) for part in (NINE_OF_TEN, 1 - NINE_OF_TEN))
+def _intervals(unseen: Sequence[Unseen]) -> list[list[float]]:
+    """Return an interval for each range of bounds that has enough kernels; the others' count with the range below."""
+    parts: list[tuple[float, list[Unseen]]] = []
+    for least, most in itertools.pairwise(BOUNDS):
+        part = [each for each in unseen if least <= each.bound < most]
+        if (parts and len(part) < ENOUGH) or (parts and len(parts[-1][1]) < ENOUGH):
+            parts[-1][1].extend(part)
+        else:
+            parts.append((least, part))
+    if len(parts) > 1 and len(parts[0][1]) < ENOUGH:
+        parts = [(0.0, parts[0][1] + parts[1][1]), *parts[2:]]
+    return [[least, *_interval(part)] for least, part in parts]
+
+
+def _interval(unseen: Sequence[Unseen]) -> list[float]:
+    """Return the factors between which nine of ten kernels are, by weight."""
+    ordered = sorted((each.error, each.weight) for each in unseen)
+    total, passed, ends = math.fsum(weight for _, weight in ordered), 0.0, []
+    for error, weight in ordered:
+        for part in (NINE_OF_TEN, 1 - NINE_OF_TEN):
+            if passed < part * total <= passed + weight:
+                ends.append(error)
+        passed += weight
+    low, high = math.exp(ends[0]), math.exp(ends[-1])
     return [_rounded(min(low, 1 / LEAST_SIDE)), _rounded(max(high, LEAST_SIDE))]
 
 
@@ -312,7 +374,7 @@ def fit_host(rows: Sequence[HostRow]) -> tuple[dict[str, float], list[float]]:
     for model in sorted({row.model for row in rows}):
         without = fitted([row for row in rows if row.model != model], host, {}, ROUNDS)
         errors += [row.error(without) for row in rows if row.model == model]
-    low, high = _interval(sorted(errors))
+    low, high = _interval([Unseen(error, 1.0, 0.0, 1.0) for error in errors])
     factors = [_rounded(min(low, 1 / LEAST_FACTOR)), _rounded(max(high, LEAST_FACTOR))]
     return {name: _rounded(value) for name, value in host.items()}, factors
 
@@ -338,11 +400,11 @@ def parameters() -> dict[str, Any]:
         "triton": data["software"]["triton"],
         "driver": driver,
         "date": data["device"]["date"],
-        "files": [FILE.name],
+        "files": [*(path.name for path in FILES), MODELS.name, CALLS.name],
         "events_us": events_us(data),
         "host": {**host, **gaps(data)},
         "host_interval": host_interval,
-        "kinds": fit(data),
+        "kinds": fit(),
     }
 
 

@@ -44,6 +44,7 @@ class HostRow:
     way: Way
     launches: CallLaunches
     seconds: float
+    weight: float = 1.0
 
     def error(self, parameters: Parameters) -> float:
         """The logarithm of measured over predicted."""

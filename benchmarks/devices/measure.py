@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -21,8 +21,11 @@ from benchmarks.devices import clock, state
 from benchmarks.devices.calls import Call, calls
 from benchmarks.devices.capture import Capture, config, kernel_name
 from benchmarks.devices.cases import Case, groups
+from benchmarks.devices.designed import designed_cases
+from benchmarks.devices.designed_calls import designed_calls
 from benchmarks.devices.more_cases import more_calls, more_cases
 
+Grid = Literal["first", "designed"]
 SCHEMA = 1
 CALLS_AT_ONCE = 8
 METHOD = (
@@ -84,11 +87,11 @@ class File:
         os.replace(new, self.path)
 
 
-def measure(path: Path, budget_s: float) -> int:
-    """Measure until all is done or the budget is spent; return the number of groups that are missing."""
+def measure(path: Path, budget_s: float, grid: Grid) -> int:
+    """Measure a grid until all is done or the budget is spent; return the number of groups that are missing."""
     file = File.open(path, budget_s)
     file.data |= {"device": clock.device_facts(), "software": clock.software()}
-    wanted = list(_work())
+    wanted = list(_first() if grid == "first" else _designed())
     with state.Clocks().sampling() as clocks:
         for key, make in wanted:
             file.add(key, make)
@@ -109,7 +112,7 @@ def measure(path: Path, budget_s: float) -> int:
     return len(missing)
 
 
-def _work() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
+def _first() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
     """Yield each group's key and function: the first group of each kind, then the second of each."""
     asked = calls()
     parts = [asked[start : start + CALLS_AT_ONCE] for start in range(0, len(asked), CALLS_AT_ONCE)]
@@ -129,6 +132,19 @@ def _work() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         yield f"calls more {start // CALLS_AT_ONCE}", functools.partial(time_calls, part)
     for index, group in enumerate(groups(cases=more_cases())):
         yield f"more {group[0].kind} {index}", functools.partial(time_kernels, group)
+
+
+def _designed() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
+    """Yield the groups of the second grid: functions and calls in turn."""
+    asked, functions = designed_calls(), groups(cases=designed_cases())
+    parts = [asked[start :: -(-len(asked) // CALLS_AT_ONCE)] for start in range(-(-len(asked) // CALLS_AT_ONCE))]
+    for index in range(max(len(parts), len(functions))):
+        for number in (2 * index, 2 * index + 1):
+            if number < len(parts):
+                yield f"calls designed {number}", functools.partial(time_calls, parts[number])
+        if index < len(functions):
+            group = functions[index]
+            yield f"designed {group[0].kind} {index}", functools.partial(time_kernels, group)
 
 
 def time_calls(part: list[Call]) -> list[dict[str, Any]]:
@@ -236,10 +252,12 @@ def check() -> int:
     failed = 0
     functions: list[tuple[str, Callable[[], Any]]] = [
         (f"{case.kind} {case.name}", functools.partial(_eager, case))
-        for group in (*groups(4096), *groups(cases=more_cases(4096)))
+        for group in (*groups(4096), *groups(cases=more_cases(4096)), *groups(cases=designed_cases(4096)))
         for case in group
     ]
-    functions += [(call.name, functools.partial(_called, call)) for call in (*calls(256), *more_calls(256))]
+    functions += [
+        (call.name, functools.partial(_called, call)) for call in (*calls(256), *more_calls(256), *designed_calls(256))
+    ]
     for name, function in functions:
         try:
             function()

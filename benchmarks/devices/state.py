@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import subprocess
 import threading
 import time
@@ -20,10 +21,16 @@ REFUSED_FROM = 0.02  # part of the samples with a slowdown above which the file 
 
 def smi(fields: str) -> str:
     """Return fields of nvidia-smi; empty if it does not answer."""
-    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"]
+    command = ["nvidia-smi", f"--id={visible()}", f"--query-gpu={fields}", "--format=csv,noheader"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
     return ""
+
+
+def visible() -> int:
+    """Return the index of the first device that this process sees."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
+    return int(first) if first.isdecimal() else 0
 
 
 class Clocks:
@@ -36,7 +43,7 @@ class Clocks:
         with contextlib.suppress(Exception):
             nvml: Any = importlib.import_module("pynvml")
             nvml.nvmlInit()
-            self._nvml, self._handle = nvml, nvml.nvmlDeviceGetHandleByIndex(0)
+            self._nvml, self._handle = nvml, nvml.nvmlDeviceGetHandleByIndex(visible())
 
     @contextlib.contextmanager
     def sampling(self) -> Iterator[Clocks]:

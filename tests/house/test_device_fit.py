@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.devices.fit import FILE, fit_kind, parameters, read, rows_by_kind
+from benchmarks.devices.fit import fit_kind, parameters, read, rows_by_kind
 from core.analysis.kernels.predicted import PARAMETERS
 
 QUICK = "attention float32"
@@ -17,7 +17,7 @@ def stored() -> dict[str, object]:
 
 def test_the_stored_parameters_of_one_kind_are_its_fit() -> None:
     kinds = json.loads(PARAMETERS.read_text())["kinds"]
-    assert fit_kind(rows_by_kind(read(FILE))[QUICK], kinds["indexed loop"]["parameters"]) == kinds[QUICK]
+    assert fit_kind(rows_by_kind()[QUICK], kinds["indexed loop"]["parameters"]) == kinds[QUICK]
 
 
 @pytest.mark.long

@@ -7,11 +7,11 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from core.analysis.kernels.predicted import KernelWork, Kind, MatrixSizes
+from core.analysis.kernels.library import ALIGNED_BYTES, BufferTraffic, library_work
+from core.analysis.kernels.predicted import KernelWork, Kind, power_of_two
 from core.job.targets import Target
-from core.ops.costs import op_class
 from core.report import Kernel, Schedule, SchedulerNode
 
 KINDS: dict[str, Kind] = {"pointwise": "loop", "persistent reduction": "rows", "reduction": "long rows"}
@@ -24,41 +24,14 @@ HEAVY = re.compile("erfc?|a?(sin|cos|tan)h?|log1p|expm1|gelu|pow|prepare_softmax
 # Ops that read several neighbours of an element, and those that add their gradients.
 WINDOW = re.compile("(max|avg)_pool.*|_low_memory_max_pool.*")
 WINDOW_BACKWARD, MOST_SPREAD = 3, 16.0
+ONLINE = 2  # more functions of an element, of a softmax whose maximum is corrected at each step
 # Ops that make a constant or another name, which cost an element nothing.
 FREE = frozenset(("full", "scalar_tensor", "clone", "iota", "arange", "zeros_like", "primals"))
 DRAWN = re.compile("inductor_rand.*|rand(int|n)?(_like)?|bernoulli|native_dropout")
 INDEXED = frozenset(("embedding", "index", "gather", "index_select"))
+MIXED = "FusedMixOrderReductions"  # torch's node of a reduction along rows, and of its columns in parts
 SCATTERED = "Scatter"  # Inductor's IR of stores by an index
-ALIGNED_BYTES = 16  # of a row, for the fast kernels of libraries
-ATTENTION_BACKWARD = 2.5  # FLOPs of a backward over its forward, as torch counts them
-# Tensors of the queries' size that attention reads, and the width of a head if no buffer shows it.
-ATTENTION_TENSORS, ATTENTION_BACKWARD_TENSORS, HEAD = 3, 5, 64
-
-
-@dataclass(frozen=True, slots=True)
-class BufferTraffic:
-    """A buffer that a kernel reads or writes: bytes that it moves, torch's dtype, and layout."""
-
-    bytes: float
-    dtype: str
-    shape: tuple[int, ...]
-    stride: tuple[int, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """Elements of the buffer."""
-        return math.prod(self.shape)
-
-    @property
-    def inner(self) -> int:
-        """The dimension whose elements are neighbours in memory; −1 if it has none."""
-        dense = [dim for dim, size in enumerate(self.shape) if size > 1 and self.stride[dim : dim + 1] == (1,)]
-        return dense[0] if dense else -1
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return max(1, int("".join(filter(str.isdigit, self.dtype)) or 8) // 8)
+ROW_STEP = 2048  # elements of rows that a step of a reduction reads
 
 
 def generated_work(
@@ -71,10 +44,11 @@ def generated_work(
     indirect: bool,
     atomic: bool,
     looped: bool = False,
+    serial: float = 1.0,
 ) -> KernelWork:
     """Return the work of a generated kernel, from its ops, buffers, iterations and reduced elements.
 
-    A scan is `looped` if its rows are too long for one step.
+    A scan is `looped` if its rows are too long for one step; `serial` are the rows that a block reduces in turn.
     """
     ops = set(names) - FREE
     classes = (SLOW, HEAVY, DRAWN, WINDOW)
@@ -91,20 +65,24 @@ def generated_work(
         passes=2 if is_long and written * 2 > elements else 1,
         simple=len(ops) - slow - heavy - drawn - windows,
         slow=slow,
-        heavy=heavy,
+        heavy=heavy + (ONLINE if is_long and "prepare_softmax_online" in ops else 0),
         drawn=min(1, drawn),
-        windows=WINDOW_BACKWARD if any("backward" in op for op in ops) and windows else min(1, windows),
+        windows=WINDOW_BACKWARD if any("max_pool" in op and "backward" in op for op in ops) else min(1, windows),
         spread=_spread(reads, writes) if kind == "loop" else 0.0,
         apart=kind in ("rows", "long rows") and _apart(reads, writes, elements, row),
+        outer=kind in ("rows", "long rows") and serial == 1.0 and _outer(reads, writes, elements, row),
+        uneven=kind == "rows" and _uneven(reads, row),
+        serial=serial,
+        loads=len(reads),
         dependent=kind != "loop" and indirect and any("int" in read.dtype and read.count >= elements for read in reads),
     )
+    work = _with_blocks(work) if kind in ("rows", "long rows") else work
     floats = [buffer for buffer in reads if "float" in buffer.dtype]
     if atomic and writes:
         table = max(writes, key=lambda buffer: buffer.count)
         wide = len(table.shape) > 1 and table.shape[-1] >= WIDE
-        half = "half" if table.itemsize == 2 else ""
-        return replace(work, adds=elements / row, addresses=table.count, wide=wide, precision=half)
-    if indirect and kind == "loop" and floats and INDEXED & ops:
+        return replace(work, adds=elements / row, addresses=table.count, wide=wide)
+    if indirect and kind != "scan" and floats and INDEXED & ops:
         return _looked_up(work, max(floats, key=lambda buffer: buffer.count), "gather" in ops)
     return work
 
@@ -130,9 +108,51 @@ def _apart(reads: Sequence[BufferTraffic], writes: Sequence[BufferTraffic], elem
     main = max(reads, key=lambda buffer: buffer.count, default=None)
     if main is None or len(main.shape) < 3 or main.count > elements or not main.count:
         return False
-    order = sorted(range(len(main.shape)), key=lambda dim: main.stride[dim] if main.stride else -dim)
-    runs = list(itertools.accumulate((main.shape[dim] for dim in order), operator.mul))
+    runs = _runs(main)
     return row not in runs and not any(size in write.shape for write in writes for size in runs[:1])
+
+
+def _with_blocks(work: KernelWork) -> KernelWork:
+    """Return the work of a reduction with its blocks and their steps, as in Inductor's choice of a configuration."""
+    results = max(1.0, work.elements / work.row)
+    if not work.outer:
+        rows = max(1, ROW_STEP // power_of_two(work.row))
+        return replace(work, blocks=results / rows, steps=math.ceil(work.row / ROW_STEP) * work.passes)
+    near = power_of_two(results)
+    if work.kind == "rows":
+        columns, length = max(1, min(128, ROW_STEP // power_of_two(work.row))), math.ceil(work.row)
+    elif near <= 1024:
+        columns, length = max(min(near // 128, 8), 2), 64
+    elif near // 4096 <= 8:
+        columns, length = 16, 32
+    elif work.loads < 4 or work.row <= 128:
+        columns = min(256, max(64, near // 4096))
+        length = 512 // columns
+    else:
+        columns, length = 32, 64 if work.row >= 2048 else 32
+    return replace(work, blocks=results / columns, steps=math.ceil(work.row / length) * work.passes)
+
+
+def _runs(main: BufferTraffic) -> list[int]:
+    """Return the elements of a buffer's runs of memory: of its innermost dimension, of the inner two, and so on."""
+    order = sorted(range(len(main.shape)), key=lambda dim: main.stride[dim] if main.stride else -dim)
+    return list(itertools.accumulate((main.shape[dim] for dim in order if main.shape[dim] > 1), operator.mul))
+
+
+def _outer(reads: Sequence[BufferTraffic], writes: Sequence[BufferTraffic], elements: float, row: float) -> bool:
+    """Return True if neighbours in memory are elements of neighbouring rows."""
+    main = max(reads, key=lambda buffer: buffer.count, default=None)
+    runs = _runs(main) if main is not None else []
+    if not runs or row in runs:
+        return False
+    results = [write for write in writes if write.count <= elements / row]
+    return any(runs[0] in write.shape for write in results) or (not results and runs[0] * row in runs)
+
+
+def _uneven(reads: Sequence[BufferTraffic], row: float) -> bool:
+    """Return True if rows begin at addresses that are not multiples of 16 bytes."""
+    main = max(reads, key=lambda buffer: buffer.count, default=None)
+    return main is not None and row in _runs(main) and row * main.itemsize % ALIGNED_BYTES != 0
 
 
 def _looked_up(work: KernelWork, table: BufferTraffic, along: bool) -> KernelWork:
@@ -142,9 +162,10 @@ def _looked_up(work: KernelWork, table: BufferTraffic, along: bool) -> KernelWor
     lookups = work.elements / max(1, width)
     whole = table.count * table.itemsize
     held = table.shape[-1] * table.itemsize if along and table.shape else whole
-    moved = min(whole, lookups * max(SECTOR, width * table.itemsize))
-    read = work.read_bytes - table.bytes + moved
-    return replace(work, read_bytes=read, lookups=lookups if held > NEAR_BYTES else 0.0, table_bytes=held)
+    moved = lookups * max(SECTOR, width * table.itemsize)
+    read = work.read_bytes - table.bytes + min(whole, moved)
+    again, far = max(0.0, moved - whole), lookups if held > NEAR_BYTES else 0.0
+    return replace(work, read_bytes=read, lookups=far, table_bytes=held, again=again)
 
 
 def kernel_work(
@@ -158,7 +179,7 @@ def kernel_work(
         return None
     reads, writes = _buffers(schedule, nodes)
     if kernel.extern:
-        return _library_work(kernel, names, reads, writes, precision)
+        return library_work(kernel, names, reads, writes, precision)
     kind, elements = KINDS.get(kernel.category), max(node.iterations or 0 for node in nodes)
     scans = any("Scan" in op for node in nodes for op in node.ops)
     if kind is None or not elements:
@@ -168,9 +189,11 @@ def kernel_work(
     rows = [counts[name] for node in reduced for name, _ in node.writes if counts.get(name)]
     atomic = any(SCATTERED in node.ops for node in nodes)
     indirect = any(node.at_most for node in nodes)
-    row = 1.0 if scans else elements / max([1, *rows])
-    looped = kind == "long rows"
-    return generated_work("scan" if scans else kind, names, reads, writes, elements, row, indirect, atomic, looped)
+    mixed = any(node.kernel == kernel.id and node.kind == MIXED for node in schedule.after)
+    row = 1.0 if scans else elements / max(1, min(rows, default=1) if mixed else max(rows, default=1))
+    serial = max(1.0, elements / max(rows)) if mixed and rows else 1.0
+    made: Kind = "scan" if scans else kind
+    return generated_work(made, names, reads, writes, elements, row, indirect, atomic, kind == "long rows", serial)
 
 
 def cold_parts(schedules: Sequence[Schedule], device: Target) -> dict[str, float]:
@@ -210,86 +233,3 @@ def _buffers(schedule: Schedule, nodes: Sequence[SchedulerNode]) -> tuple[list[B
         for side in (fused.reads, fused.writes)
     )
     return reads, writes
-
-
-def _library_work(
-    kernel: Kernel,
-    names: Sequence[str],
-    reads: Sequence[BufferTraffic],
-    writes: Sequence[BufferTraffic],
-    precision: str,
-) -> KernelWork | None:
-    kinds = {op_class(name) for name in names}
-    if not kernel.flops or not kinds & {"matmul", "attention"}:
-        return None
-    flops = kernel.flops / max(1, len(kernel.calls))
-    convolved = any("conv" in name for name in names)
-    make = _attention if "attention" in kinds else _convolution if convolved else _product
-    work = make(flops, writes, reads, any("backward" in name for name in names))
-    dtype = precision or next((buffer.dtype for buffer in reads if "float" in buffer.dtype), "")
-    half = "half" if dtype in ("bfloat16", "float16") else dtype
-    moved = sum(buffer.bytes for buffer in reads), sum(buffer.bytes for buffer in writes)
-    return work and replace(work, read_bytes=moved[0], written_bytes=moved[1], precision=half)
-
-
-def _product(
-    flops: float, writes: Sequence[BufferTraffic], reads: Sequence[BufferTraffic], backward: bool
-) -> KernelWork | None:
-    """Return the work of a matrix product, whose contraction follows from its FLOPs."""
-    results = [buffer for buffer in writes if len(buffer.shape) > 1 and buffer.count]
-    if not results:
-        return None
-    *batch, m, n = results[0].shape
-    shape = MatrixSizes(math.prod(batch), m, n, max(1, round(flops / (2 * results[0].count))))
-    aligned = all(size * results[0].itemsize % ALIGNED_BYTES == 0 for size in (shape.n, shape.k))
-    return KernelWork("product", 0, 0, product=replace(shape, aligned=aligned), turned=_is_turned(shape, reads))
-
-
-def _is_turned(shape: MatrixSizes, reads: Sequence[BufferTraffic]) -> bool:
-    """Return True if a factor is not stored along the contraction, as far as its buffer's sizes show."""
-    factors = [read.shape for read in reads if len(read.shape) > 1]
-    left = any(sizes[-1] == shape.m != shape.k and math.prod(sizes[:-1]) == shape.k for sizes in factors)
-    right = any(sizes[-1] == shape.n != shape.k and math.prod(sizes[:-1]) == shape.k for sizes in factors)
-    return left or right
-
-
-def _convolution(
-    flops: float, writes: Sequence[BufferTraffic], reads: Sequence[BufferTraffic], backward: bool
-) -> KernelWork | None:
-    """Return the work of a convolution: places of the images, channels of the result, elements of a place."""
-    images = [buffer for buffer in (*writes, *reads) if len(buffer.shape) > 2 and buffer.count]
-    if len(images) < 2:
-        return None
-    weight = min(images, key=lambda buffer: buffer.count)
-    others = [buffer for buffer in images if buffer is not weight]
-    image = next((buffer for buffer in others if buffer.shape[1] == weight.shape[0]), others[0])
-    places, itemsize = image.count // image.shape[1], image.itemsize
-    taps = math.prod(weight.shape[2:])
-    shape = MatrixSizes(1, places, image.shape[1], max(1, weight.count // weight.shape[0]))
-    whole = math.prod(image.shape[2:]) * itemsize % ALIGNED_BYTES == 0
-    grouped = all(buffer.shape[1] > weight.shape[1] for buffer in others)
-    return KernelWork(
-        "convolution",
-        0,
-        0,
-        product=replace(shape, aligned=weight.shape[1] * itemsize % ALIGNED_BYTES == 0),
-        backward=backward,
-        turned=image.stride[1:2] != (1,) and (taps > 1 or not whole),
-        grouped=grouped and weight.shape[1] == 1,
-        taps=taps,
-        weights_only=backward and flops < 3 * shape.m * shape.n * shape.k,
-    )
-
-
-def _attention(
-    flops: float, writes: Sequence[BufferTraffic], reads: Sequence[BufferTraffic], backward: bool
-) -> KernelWork | None:
-    """Return the work of attention with as many keys as queries: the log has no sizes of views."""
-    tensors = ATTENTION_BACKWARD_TENSORS if backward else ATTENTION_TENSORS
-    width = next((buffer.shape[-1] for buffer in reads if len(buffer.shape) == 4 and buffer.count), HEAD)
-    elements = sum(buffer.bytes for buffer in reads) / (tensors * reads[0].itemsize) if reads else 0
-    if not elements:
-        return None
-    length = max(1, round(flops / (ATTENTION_BACKWARD if backward else 1) / (4 * elements)))
-    batch = max(1, round(elements / (width * length)))
-    return KernelWork("attention", 0, 0, product=MatrixSizes(batch, length, length, width), backward=backward)

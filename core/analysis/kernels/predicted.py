@@ -1,6 +1,6 @@
 """Predicted times of kernels on a GPU: a model of few parameters, fitted to measured times.
 
-A generated kernel takes a floor, and what limits it: memory, arithmetic, steps along a row, accesses by an index. A
+A generated kernel takes a floor, and what limits it: memory, arithmetic, steps along rows, accesses by an index. A
 matrix product takes waves of tiles, as in NeuSight (Lee, Phanishayee, Mahajan, arXiv 2407.13853); a convolution is a
 product over an image's places; attention takes waves of query blocks. `parameters.json` has the parameters, in seconds,
 bytes and their ratios, with the interval of the fit; `python -m benchmarks.devices fit` makes it again.
@@ -19,7 +19,7 @@ from core.base.decoder import decoded_as
 from core.job.targets import TARGETS, Target
 
 PARAMETERS = Path(__file__).with_name("parameters.json")
-Kind = Literal["loop", "rows", "long rows", "scan", "product", "convolution", "attention"]
+Kind = Literal["loop", "rows", "long rows", "scan", "sort", "topk", "product", "convolution", "attention"]
 Way = Literal["eager", "compiled", "CUDA graphs"]
 # What takes most of a predicted call: the CPU's launches, or the kernels of a class.
 Limit = Literal["launches", "memory traffic", "matrix products", "convolutions", "attention", "other library calls"]
@@ -35,12 +35,16 @@ COMMON = 0.4
 BRIEF_S = 5e-6
 OTHER_TORCH = 1.1  # factor of an interval with a version of torch that was not measured
 GENERIC = "product half"  # the kind whose floor and efficiency stand for kinds without a model
-TILES = ((16, 64), (64, 64), (64, 128), (128, 128), (128, 256))
+TILES = ((16, 64), (64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128))
+# Of float32, by threads instead of matrix units.
+THREAD_TILES = ((32, 32), (32, 64), (64, 64), (128, 32), (128, 64), (64, 256), (128, 128), (256, 128))
+DEPTHS = {"float32": 8}  # elements of the contraction that a tile loads at once; others: `STEP`
+TILE = 128 * 128  # elements of the tiles that a multiprocessor works on at once
+MOST_TILES = 8  #: tiles that a multiprocessor works on at once
 SPLITS = (1, 2, 4, 8, 16)
 STEP = 64  # elements of the contraction that a tile loads at once
 PIECE = 16  # bytes that an image's channels are read in
 QUERIES = 128  # queries of a block of attention
-ROW_STEP = 2048  # elements of a row that a step of a reduction reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +66,16 @@ class KernelWork:
     """Features that decide a kernel's time.
 
     `elements` are the iterations of its longest loop, `row` the elements that a reduction makes one of, `passes` how
-    often a row is read. `simple`, `slow`, `heavy` and `drawn` are ops of an iteration: arithmetic, functions such as
-    `exp` and `erf`, random numbers, `windows` are ops that read an element's neighbours. `spread` are bytes whose
-    neighbours in memory are not read together, a row is `apart` if its elements are in several pieces, and `dependent`
-    if it is read by an index. `lookups` are accesses by an index to `table_bytes`, `adds` are atomic, to
-    `addresses`, and `wide` if neighbours add to neighbours. `turned` is a product whose factors are not
-    stored along the contraction, or a convolution of channels that come first; `taps` are the places of a convolution's
-    weight, `weights_only` a backward without the gradient of its image, `grouped` one of separate channels.
+    often a row is read, by `blocks` with `steps` each. Rows are `outer` if neighbours in memory are of neighbouring
+    rows, `apart` if their elements are in several pieces, `uneven` if they begin between multiples of 16 bytes, and
+    `dependent` if they are read by an index; a block reduces `serial` of them in turn. `simple`, `slow`, `heavy` and
+    `drawn` are ops of an iteration: arithmetic, functions such as `exp` and `erf`, random numbers, `windows` are ops
+    that read an element's neighbours. `loads` are the buffers that are read, `again` bytes that are read once more,
+    `spread` bytes whose neighbours in memory are not read together. `lookups` are accesses by an index to
+    `table_bytes`, `adds` are atomic, to `addresses`, and `wide` if neighbours add to neighbours. `turned` is a product
+    whose factors are not stored along the contraction, or a convolution of channels that come first; `taps` are the
+    places of a convolution's weight, `weights_only` a backward without the gradient of its image, `grouped` one of
+    channels in groups.
     """
 
     kind: Kind
@@ -84,6 +91,13 @@ class KernelWork:
     windows: int = 0
     spread: float = 0.0
     apart: bool = False
+    outer: bool = False
+    uneven: bool = False
+    serial: float = 1.0
+    loads: int = 1
+    blocks: float = 0.0
+    steps: float = 0.0
+    again: float = 0.0
     dependent: bool = False
     lookups: float = 0.0
     table_bytes: float = 0.0
@@ -102,10 +116,13 @@ class KernelWork:
     def key(self) -> str:
         """The kind of kernel that has parameters of its own."""
         if self.product:
-            return f"{self.kind} {self.precision}"
-        indexed = self.adds or self.lookups or self.windows or self.spread
+            groups = "depthwise " if self.product.k == self.taps else "grouped "
+            return f"{groups if self.grouped else ''}{self.kind} {self.precision}"
+        indexed = self.adds or self.lookups or self.windows or self.spread or self.again
         if self.kind == "loop":
             return "indexed loop" if indexed else "loop"
+        if self.kind in ("rows", "long rows") and self.outer:
+            return "columns" if self.kind == "rows" else "long columns"
         return "long rows apart" if self.kind == "long rows" and self.apart else self.kind
 
     @property
@@ -123,6 +140,11 @@ class Prediction:
     low_s: float
     high_s: float
     doubts: tuple[Doubt, ...] = ()
+
+
+def power_of_two(size: float) -> int:
+    """Return the least power of two that is not less."""
+    return 1 << max(0, math.ceil(size) - 1).bit_length()
 
 
 def memory_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
@@ -143,18 +165,18 @@ def _generated_s(work: KernelWork, on: Parameters, device: Target, cold: float) 
     count = device.multi_processor_count
     costs = (
         (work.simple, "simple_s"), (work.slow, "slow_s"), (work.heavy, "heavy_s"), (work.drawn, "drawn_s"),
-        (work.windows, "window_s"), (work.apart, "apart_s"),
+        (work.windows, "window_s"), (work.apart, "apart_s"), (work.uneven, "uneven_s"), (work.loads, "load_s"),
     )  # fmt: skip
     each = on["element_s"] + sum(number * on[name] for number, name in costs if number)
-    arithmetic = work.elements * work.passes * each / count
-    rows = work.elements / work.row
+    padded = power_of_two(work.row) / work.row if work.kind == "rows" else 1.0
+    arithmetic = work.elements * padded * work.passes * each / count
     steps = 0.0
     if work.kind in ("rows", "long rows"):
-        steps = rows * on["row_s"] / count
-    if work.kind == "long rows":
-        waves = math.ceil(max(1.0, rows) / (count * on["rows_at_once"]))
-        step_s = on["step_s"] * (on["dependent"] if work.dependent else 1.0)
-        steps += waves * math.ceil(work.row / ROW_STEP) * work.passes * step_s
+        step_s = on["step_s"] * (on["dependent"] if work.dependent else 1.0) + work.loads * on["load_step_s"]
+        steps = max(1.0, work.blocks / (count * on["at_once"])) * work.steps * step_s * (1.0 + cold * on["cold_step"])
+        steps += 0.0 if work.outer else work.elements / work.row * on["row_s"] / count
+    if work.serial > 1.0:
+        steps += work.serial * on["serial_s"]
     late = (cold * on["cold_s"] if work.read_bytes else 0.0) + (on["index_s"] if work.adds else 0.0)
     memory = memory_s(work, on, device, cold)
     return on["floor_s"] + late + _longest(memory, arithmetic, steps, _indexed_s(work, on, device))
@@ -163,11 +185,13 @@ def _generated_s(work: KernelWork, on: Parameters, device: Target, cold: float) 
 def _indexed_s(work: KernelWork, on: Parameters, device: Target) -> float:
     held = device.l2_cache_bytes * on["cache_part"]
     seconds = 0.0
+    if work.again:
+        seconds += work.again / on["again_s"]
     if work.lookups:
         near = min(1.0, held / max(1.0, work.table_bytes))
         seconds += work.lookups * (near / on["near_lookups_s"] + (1 - near) / on["far_lookups_s"])
     if work.adds and work.wide:
-        seconds += work.adds / on["wide_adds_s"] * (on["half_adds"] if work.precision == "half" else 1.0)
+        seconds += work.adds / on["wide_adds_s"]
     elif work.adds:
         near = min(1.0, held / max(1.0, 4 * work.addresses))
         crowd = min(1.0, work.addresses / 2**20) ** on["crowd"]
@@ -189,19 +213,20 @@ def _product_s(work: KernelWork, on: Parameters, device: Target, cold: float) ->
     memory, floor = memory_s(work, on, device, cold), on["floor_s"] + cold * on["cold_s"]
     if work.kind == "product":
         slower *= on["turned"] if work.turned else 1.0
-        return floor + _longest(memory, slower * _tiles_s(shape, itemsize, rate, on, count))
+        return floor + _longest(memory, slower * _tiles_s(shape, work.precision, rate, on, count))
     turned = on["copies_s"] + on["turned"] * (work.read_bytes + work.written_bytes) / on["bytes_s"]
     if work.grouped:
-        one = 2 * shape.m * shape.n * shape.k / on["grouped_flops_s"]
+        channels = max(1.0, shape.k / work.taps)
+        one = 2 * shape.m * shape.n * shape.k / (on["grouped_flops_s"] * channels ** on["grouped_power"])
         parts = [one, one * on["grouped_backward"]] if work.backward else [one]
     else:
         # Channels are read in pieces of 16 bytes.
         piece = PIECE // itemsize
         padded = replace(shape, k=work.taps * piece * math.ceil(shape.k / work.taps / piece))
-        parts = [slower * _tiles_s(padded, itemsize, rate, on, count)]
+        parts = [slower * _tiles_s(padded, work.precision, rate, on, count)]
         if work.backward:
             turns = MatrixSizes(1, shape.m, shape.k, shape.n), MatrixSizes(1, shape.n, shape.k, shape.m)
-            parts = [slower * _tiles_s(each, itemsize, rate, on, count) for each in turns]
+            parts = [slower * _tiles_s(each, work.precision, rate, on, count) for each in turns]
         if work.backward:
             parts[1] *= on["weights"]
             parts = parts[1:] if work.weights_only else parts
@@ -214,23 +239,25 @@ def _rate(work: KernelWork, device: Target) -> float:
     return device.peak_flops.get(dtype, device.peak_flops["float32"]) / device.multi_processor_count
 
 
-def _tiles_s(shape: MatrixSizes, itemsize: int, rate: float, on: Parameters, count: int) -> float:
+def _tiles_s(shape: MatrixSizes, precision: str, rate: float, on: Parameters, count: int) -> float:
     """Return the least seconds over sizes of tiles and splits of the contraction.
 
     A tile takes its arithmetic, the transfer of its factors, or the latency of its steps, whichever is longest.
     """
-    best = math.inf
-    for rows, columns in TILES:
+    itemsize = 2 if precision == "half" else 4
+    best, depth = math.inf, DEPTHS.get(precision, STEP)
+    byte_s = itemsize / on["supply_bytes_s"] * count
+    for rows, columns in THREAD_TILES if precision == "float32" else TILES:
         tiles = shape.batch * math.ceil(shape.m / rows) * math.ceil(shape.n / columns)
+        at_once = max(1, min(MOST_TILES, TILE // (rows * columns)))
         for split in SPLITS:
-            if split > 1 and (tiles * split > 2 * count or shape.k < split * 2 * STEP):
+            if split > 1 and (tiles * split > 2 * count or shape.k < split * 2 * depth):
                 break
-            steps = math.ceil(shape.k / split / STEP)
-            byte_s = itemsize / on["supply_bytes_s"] * count
-            supplied = (rows + columns) * STEP * byte_s
-            each = steps * max(2 * rows * columns * STEP / rate, supplied, on["step_s"])
-            each += rows * columns * byte_s * on["stored"]
-            best = min(best, math.ceil(tiles * split / count) * each + (on["split_s"] if split > 1 else 0.0))
+            mine = math.ceil(tiles * split / count)
+            busy = mine * max(2 * rows * columns * depth / rate, (rows + columns) * depth * byte_s)
+            each = math.ceil(shape.k / split / depth) * max(busy, math.ceil(mine / at_once) * on["step_s"])
+            each += mine * rows * columns * byte_s * on["stored"]
+            best = min(best, each + (on["split_s"] if split > 1 else 0.0))
     return best
 
 
@@ -245,24 +272,64 @@ def _attention_s(work: KernelWork, on: Parameters, device: Target, cold: float) 
     return floor * math.ceil(again) + again * _longest(memory_s(work, on, device, cold), waves * each)
 
 
+# `topk` divides rows of a length among blocks, if there are up to so many rows: torch's `should_use_multiblock`.
+DIVIDED = ((20, 20_000), (40, 10_000), (80, 8_000), (199, 5_000), (799, 3_000), (4_000, 800), (math.inf, 400))
+BLOCK_SORT = 4096  # elements of a row up to which one block sorts it
+
+
+def _sort_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    """Return seconds of a sort by radix: passes over the keys' bits."""
+    bits, rows = 8 * work.read_bytes / work.elements, work.elements / work.row
+    each = on["element_s"] * bits
+    if work.row <= BLOCK_SORT:
+        return on["floor_s"] + rows * power_of_two(work.row) * each
+    return on["floor_s"] + bits * on["pass_s"] + work.elements * each * (on["segments"] if rows > 1 else 1.0)
+
+
+def _topk_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    rows = work.elements / work.row
+    if work.row >= next(length for most, length in DIVIDED if rows <= most):
+        return on["divided_s"] + work.elements * on["element_s"] + rows * on["row_s"]
+    waves = max(1.0, rows / (device.multi_processor_count * on["at_once"]))
+    return on["floor_s"] + waves * (on["select_s"] + work.row * on["place_s"])
+
+
+def bound(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    """Return the part of a kernel's predicted time that its traffic or its arithmetic alone takes, 0 to 1."""
+    if work.kind in ("sort", "topk"):
+        return 0.0
+    least, shape = memory_s(work, on, device, cold), work.product
+    if shape:
+        flops = (4 if work.kind == "attention" else 2) * shape.batch * shape.m * shape.n * shape.k
+        least = max(least, flops / (_rate(work, device) * device.multi_processor_count * on["efficiency"]))
+    return min(1.0, least / seconds(work, on, device, cold))
+
+
 def seconds(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
     """Return a kernel's seconds by the model; `cold` is the part of its reads that is not in the cache."""
-    if work.kind == "attention":
-        return _attention_s(work, on, device, cold)
-    return (_product_s if work.product else _generated_s)(work, on, device, cold)
+    models = {"attention": _attention_s, "sort": _sort_s, "topk": _topk_s}
+    return models.get(work.kind, _product_s if work.product else _generated_s)(work, on, device, cold)
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The fit of one kind of kernel: parameters, interval of measured over predicted, range of sizes.
+    """The fit of one kind of kernel: parameters, intervals of measured over predicted, range of sizes.
 
+    An interval has the least `bound` of its kernels, its low and its high factor, those of the least bound first.
     `brief` is the interval of kernels that take less than `BRIEF_S`, whose times are mostly floors.
     """
 
     parameters: dict[str, float]
-    interval: tuple[float, float]
+    intervals: tuple[tuple[float, float, float], ...]
     brief: tuple[float, float]
     sizes: tuple[float, float]
+
+    def interval(self, time_s: float, bound: float) -> tuple[float, float]:
+        """Return the interval of a kernel by its predicted time and its bound."""
+        if time_s < BRIEF_S:
+            return self.brief
+        _, low, high = max(each for each in self.intervals if each[0] <= bound)
+        return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +366,7 @@ def predict(work: KernelWork, device: Target, cold: float, torch: str) -> Predic
     on = TARGETS[source.target]
     parameters = fit.parameters if device.key == on.key else scaled(fit.parameters, on, device)
     time_s = seconds(work, parameters, device, cold)
-    low, high = fit.brief if time_s < BRIEF_S else fit.interval
+    low, high = fit.interval(time_s, bound(work, parameters, device, cold))
     doubts: list[Doubt] = []
     if not fit.sizes[0] <= work.size <= fit.sizes[1]:
         low, high = low / OUTSIDE, high * OUTSIDE
@@ -333,9 +400,19 @@ def scaled(parameters: Parameters, on: Target, device: Target) -> dict[str, floa
     clock = device.max_clock_mhz / on.max_clock_mhz
     count = clock * device.multi_processor_count / on.multi_processor_count
     factors = dict.fromkeys(("bytes_s", "far_lookups_s", "far_adds_s"), memory)
-    rates = ("cache_bytes_s", "supply_bytes_s", "near_lookups_s", "near_adds_s", "wide_adds_s", "grouped_flops_s")
-    factors |= dict.fromkeys(rates, count)
-    factors |= dict.fromkeys(("element_s", "simple_s", "slow_s", "heavy_s", "drawn_s", "score_s"), 1 / clock)
+    rates = (
+        "cache_bytes_s",
+        "supply_bytes_s",
+        "near_lookups_s",
+        "near_adds_s",
+        "wide_adds_s",
+        "again_s",
+        "grouped_flops_s",
+    )
+    factors |= dict.fromkeys((*rates, "grouped_flops_s"), count)
+    factors |= dict.fromkeys(
+        ("element_s", "simple_s", "slow_s", "heavy_s", "drawn_s", "score_s", "uneven_s"), 1 / clock
+    )
     return {name: value * factors.get(name, 1.0) for name, value in parameters.items()}
 
 

@@ -433,16 +433,13 @@ def _repeated_line(nodes: Sequence[FxNode]) -> RepeatedLine | None:
 def join_kernels(
     compilation: CompilationDraft, tried: Mapping[str, Autotuning]
 ) -> tuple[tuple[Schedule, ...], tuple[Kernel, ...]]:
-    """Return the schedules with the kernel of each node, and the kernels with the data of all records.
-
-    `tried` has the autotuning by kernel name.
-    """
+    """Return the schedules with each node's kernel, and the kernels with all data; `tried` is by name."""
     owner = {
         (kernel.direction, part): kernel.id
         for kernel in compilation.kernels
         for node in kernel.nodes
         for part in (node, *(node.split("_") if SEVERAL_NODES.match(node) else ()))
-    }
+    } | _mixed_owners(compilation)
     schedules = tuple(_with_kernels(schedule, owner) for schedule in compilation.schedules)
     parts: dict[str, list[SchedulerNode]] = {}
     for schedule in schedules:
@@ -465,6 +462,18 @@ def join_kernels(
         for kernel in compilation.kernels
     )
     return schedules, tuple(kernels)
+
+
+def _mixed_owners(compilation: CompilationDraft) -> dict[tuple[Direction, str], str]:
+    """Return the kernels of nodes that reduce in both orders, by call order: torch records no nodes for them."""
+    made: dict[tuple[Direction, str], str] = {}
+    for each in compilation.schedules:
+        nodes = [node for node in each.after if node.kind == "FusedMixOrderReductions"]
+        alike = (kernel for kernel in compilation.kernels if kernel.direction == each.direction and not kernel.nodes)
+        calls = sorted((line, it.id) for it in alike if it.name.startswith("triton_") for line in it.call_lines)
+        for node, (_, owner) in zip(nodes, calls if len(calls) == len(nodes) else [], strict=False):
+            made |= {(each.direction, part): owner for part in (node.name, *node.nodes)}
+    return made
 
 
 def _with_times(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> tuple[KernelCall, ...]:

@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.kernels.features import BufferTraffic, generated_work
+from core.analysis.kernels.features import generated_work
+from core.analysis.kernels.library import BufferTraffic, sort_work
 from core.analysis.kernels.predicted import KernelWork, MatrixSizes, by_roofline, measured, predict
 from core.job.targets import TARGETS
 
 H200 = TARGETS["h200"]
 TORCH = measured().torch
 LARGE = KernelWork("loop", 4e8, 2e8, elements=5e7, simple=1)
+UNALIGNED = MatrixSizes(1, 4_096, 4_096, 4_096, aligned=False)
 PRODUCT = KernelWork("product", 6.7e7, 3.4e7, precision="half", product=MatrixSizes(1, 4096, 4096, 4096))
 
 
@@ -51,8 +53,34 @@ def test_the_measured_device_has_the_interval_of_the_fit() -> None:
     prediction, fit = predict(LARGE, H200, 0.0, TORCH), measured().kinds["loop"]
     assert prediction is not None
     assert prediction.doubts == ()
-    assert prediction.low_s / prediction.time_s == pytest.approx(fit.interval[0])
-    assert prediction.high_s / prediction.time_s == pytest.approx(fit.interval[1])
+    _, low, high = fit.intervals[-1]
+    assert prediction.low_s / prediction.time_s == pytest.approx(low)
+    assert prediction.high_s / prediction.time_s == pytest.approx(high)
+
+
+def test_a_kernel_that_its_traffic_or_arithmetic_limits_has_a_narrower_interval() -> None:
+    narrow, wide = (predict(work, H200, 0.0, TORCH) for work in (PRODUCT, replace(PRODUCT, product=UNALIGNED)))
+    assert narrow is not None
+    assert wide is not None
+    assert narrow.high_s / narrow.low_s < wide.high_s / wide.low_s
+
+
+def test_a_sort_takes_longer_than_the_largest_elements_of_the_same_rows() -> None:
+    whole, most = (time_s(sort_work(op, 4_096, 1_024, 4)) for op in ("sort", "topk"))
+    assert time_s(replace(LARGE, read_bytes=1.7e7, written_bytes=0, elements=4.2e6)) < most < whole
+
+
+def test_columns_of_rows_in_memory_are_reduced_in_more_steps_than_rows() -> None:
+    whole = BufferTraffic(4 * 4_096 * 1_024, "float32", (4_096, 1_024), (1_024, 1))
+    rows, columns = (
+        generated_work("long rows", ["sum"], [whole], [result], whole.count, row, indirect=False, atomic=False)
+        for row, result in (
+            (1_024, BufferTraffic(4 * 4_096, "float32", (4_096,), (1,))),
+            (128, BufferTraffic(4 * 32 * 1_024, "float32", (32, 1_024), (1_024, 1))),
+        )
+    )
+    assert (rows.outer, rows.steps, rows.key) == (False, 1, "long rows")
+    assert (columns.outer, columns.steps, columns.key) == (True, 4, "long columns")
 
 
 @pytest.mark.parametrize(("key", "factor"), [("h100", 1.5), ("mi300x", 2.0)])
