@@ -14,6 +14,7 @@ ALIGNED_BYTES = 16  # of a row, for the fast kernels of libraries
 ATTENTION_BACKWARD = 2.5  # FLOPs of a backward over its forward, as torch counts them
 # Tensors of the queries' size that attention reads, and the width of a head if no buffer shows it.
 ATTENTION_TENSORS, ATTENTION_BACKWARD_TENSORS, HEAD = 3, 5, 64
+HALVES = ("bfloat16", "float16")
 SORTS = ("sort", "topk")  # the library's, which read one tensor
 
 
@@ -62,8 +63,10 @@ def library_work(
     convolved = any("conv" in name for name in names)
     make = _attention if "attention" in kinds else _convolution if convolved else _product
     work = make(flops, writes, reads, any("backward" in name for name in names))
-    dtype = precision or next((buffer.dtype for buffer in reads if "float" in buffer.dtype), "")
-    half = "half" if dtype in ("bfloat16", "float16") else dtype
+    read = next((buffer.dtype for buffer in reads if "float" in buffer.dtype), "")
+    # An op that writes several tensors has no dtype of its own, and counts as TF32.
+    dtype = precision if precision and read not in HALVES else read
+    half = "half" if dtype in HALVES else dtype
     moved = sum(buffer.bytes for buffer in reads), sum(buffer.bytes for buffer in writes)
     return work and replace(work, read_bytes=moved[0], written_bytes=moved[1], precision=half)
 
