@@ -86,7 +86,7 @@ def model_rows(archive: Path) -> list[KernelError]:
 
 
 def measured_work(archive: Path) -> dict[str, list[tuple[str, KernelWork, float, float]]]:
-    """Return model → kernels with a model of their time: name, work, part not in the cache, seconds of a launch."""
+    """Return model → kernels with a model of their time: name, work, cold part, seconds of a launch."""
     made: dict[str, list[tuple[str, KernelWork, float, float]]] = {}
     with tempfile.TemporaryDirectory() as home:
         for run in import_archive(Store(Path(home)), archive).added:

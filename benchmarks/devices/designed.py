@@ -1,4 +1,4 @@
-"""A second grid: shapes by a Halton sequence where the first grid has few, alike for all kinds of models.
+"""A second grid: shapes by a Halton sequence, where the first grid has few.
 
 The sequence fills the logarithms of the sizes evenly and has no random start. Reductions, backwards, scatters and
 `foreach` are Inductor's code; library calls are in `designed_calls`.

@@ -1,4 +1,4 @@
-"""Library calls of the second grid: products, convolutions, attention, sorts, and additions by an index."""
+"""Library calls of the second grid: products, convolutions, attention, sorts, additions."""
 
 from __future__ import annotations
 

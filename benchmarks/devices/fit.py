@@ -341,7 +341,7 @@ def _unseen(rows: Sequence[Row], start: Mapping[str, float], fixed: Mapping[str,
 
 
 def _intervals(unseen: Sequence[Unseen]) -> list[list[float]]:
-    """Return an interval for each range of bounds that has enough kernels; the others' count with the range below."""
+    """Return an interval for each range of bounds; one with few kernels counts with that below."""
     parts: list[tuple[float, list[Unseen]]] = []
     for least, most in itertools.pairwise(BOUNDS):
         part = [each for each in unseen if least <= each.bound < most]

@@ -88,7 +88,7 @@ class File:
 
 
 def measure(path: Path, budget_s: float, grid: Grid) -> int:
-    """Measure a grid until all is done or the budget is spent; return the number of groups that are missing."""
+    """Measure a grid until the budget is spent; return the number of groups that are missing."""
     file = File.open(path, budget_s)
     file.data |= {"device": clock.device_facts(), "software": clock.software()}
     wanted = list(_first() if grid == "first" else _designed())

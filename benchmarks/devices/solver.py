@@ -16,7 +16,7 @@ FAR = 1.5  # the logarithm of an error above which it counts no more
 TRIES = 8  # of a step, each shorter than the one before
 
 
-class Measured(Protocol):
+class Measurement(Protocol):
     """A measured time with its weight."""
 
     @property
@@ -28,9 +28,9 @@ class Measured(Protocol):
 
 
 def fitted(
-    rows: Sequence[Measured], start: Mapping[str, float], fixed: Mapping[str, float], rounds: int
+    rows: Sequence[Measurement], start: Mapping[str, float], fixed: Mapping[str, float], rounds: int
 ) -> dict[str, float]:
-    """Return parameters with the least robust error of the rows, by damped Gauss-Newton steps of their logarithms.
+    """Return parameters with the least robust error, by damped Gauss-Newton steps of logarithms.
 
     An error counts like its square if it is small, and like its size otherwise. Each parameter is drawn to its start
     with the weight of `PULL` kernels, so that one which no kernel shows keeps its meaning.
@@ -46,9 +46,9 @@ def fitted(
         parameters = values(at)
         return [row.error(parameters) for row in rows]
 
-    def cost(found: Sequence[float], at: Sequence[float]) -> float:
+    def cost(misses: Sequence[float], at: Sequence[float]) -> float:
         pull = PULL * math.fsum((value - middle) ** 2 for value, middle in zip(at, center, strict=True))
-        sizes = (math.sqrt(min(FAR, abs(error)) ** 2 + SMALL**2) for error in found)
+        sizes = (math.sqrt(min(FAR, abs(error)) ** 2 + SMALL**2) for error in misses)
         return math.fsum(map(operator.mul, (row.weight for row in rows), sizes)) + pull
 
     at = list(center)

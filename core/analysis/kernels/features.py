@@ -113,7 +113,7 @@ def _apart(reads: Sequence[BufferTraffic], writes: Sequence[BufferTraffic], elem
 
 
 def _with_blocks(work: KernelWork) -> KernelWork:
-    """Return the work of a reduction with its blocks and their steps, as in Inductor's choice of a configuration."""
+    """Return the work of a reduction with its blocks and their steps, as Inductor configures it."""
     results = max(1.0, work.elements / work.row)
     if not work.outer:
         rows = max(1, ROW_STEP // power_of_two(work.row))
@@ -134,7 +134,7 @@ def _with_blocks(work: KernelWork) -> KernelWork:
 
 
 def _runs(main: BufferTraffic) -> list[int]:
-    """Return the elements of a buffer's runs of memory: of its innermost dimension, of the inner two, and so on."""
+    """Return the elements of a buffer's innermost dimension, of the inner two, and so on."""
     order = sorted(range(len(main.shape)), key=lambda dim: main.stride[dim] if main.stride else -dim)
     return list(itertools.accumulate((main.shape[dim] for dim in order if main.shape[dim] > 1), operator.mul))
 

@@ -1,4 +1,4 @@
-"""Features of library calls that decide their times: sizes of products, convolutions, attention and sorts."""
+"""Features of library calls that decide their times: products, convolutions, attention, sorts."""
 
 from __future__ import annotations
 

@@ -465,7 +465,7 @@ def join_kernels(
 
 
 def _mixed_owners(compilation: CompilationDraft) -> dict[tuple[Direction, str], str]:
-    """Return the kernels of nodes that reduce in both orders, by call order: torch records no nodes for them."""
+    """Return the kernels of nodes that reduce in both orders, by call order: torch records none."""
     made: dict[tuple[Direction, str], str] = {}
     for each in compilation.schedules:
         nodes = [node for node in each.after if node.kind == "FusedMixOrderReductions"]

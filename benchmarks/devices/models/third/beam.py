@@ -1,4 +1,4 @@
-"""A step of generation: one query against a long cache, grouped heads, and the best words of each beam, in bfloat16."""
+"""A step of generation: one query against a long cache, and the best words, in bfloat16."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Images against turned copies with a queue of negatives, trained in float32 with residual convolutions."""
+"""Images against copies with a queue of negatives, by residual convolutions, trained in float32."""
 
 import torch
 import torch.nn.functional as F

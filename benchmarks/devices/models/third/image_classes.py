@@ -1,4 +1,4 @@
-"""Inverted bottlenecks with depthwise convolutions and squeezed channels, in bfloat16 and channels last."""
+"""Inverted bottlenecks with depthwise convolutions, in bfloat16 and channels last."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""An encoder with learned places and a masked loss, trained in bfloat16 by autocast over float32 weights."""
+"""An encoder with learned places and a masked loss, trained in bfloat16 by autocast."""
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +20,7 @@ class Block(nn.Module):
         return self.norms[1](x + F.dropout(self.down(F.gelu(self.up(x))), 0.1))
 
 
-class Masked(nn.Module):
+class Encoder(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(WORDS, WIDTH), nn.Embedding(LENGTH, WIDTH)
@@ -35,6 +35,6 @@ class Masked(nn.Module):
         return F.cross_entropy(scores.float().flatten(0, 1), target.flatten(), ignore_index=-100)
 
 
-model = Masked()
+model = Encoder()
 calls = [[torch.randint(0, WORDS, (24, LENGTH)), torch.rand(24, LENGTH)]]
 training = True

@@ -7,7 +7,7 @@ from torch import nn
 WIDTH, HIDDEN, EXPERTS, TOKENS = 768, 2_048, 16, 16_384
 
 
-class Routed(nn.Module):
+class Experts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.norm, self.router = nn.RMSNorm(WIDTH), nn.Linear(WIDTH, EXPERTS, bias=False)
@@ -26,6 +26,6 @@ class Routed(nn.Module):
         return self.head(x + made[back]).float().logsumexp(-1).mean()
 
 
-model = Routed().to(torch.bfloat16)
+model = Experts().to(torch.bfloat16)
 calls = [[torch.randn(TOKENS, WIDTH).bfloat16()]]
 training = True
