@@ -7,7 +7,7 @@ MOST_LINES = 520
 # there are few files.
 LONG_LINES = 300
 MOST_LONG = 0.36
-MOST_FILES = 485
+MOST_FILES = 486
 TOPS = ("core", "pages", "tests", "benchmarks", "docs")
 
 

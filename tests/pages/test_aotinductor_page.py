@@ -37,8 +37,8 @@ def run_of(home: Path, log: bytes) -> str:
 
 
 def unescaped(app: AppTest) -> str:
-    """All text of the page without the marks that keep it from being Markdown."""
-    return words(app).replace("\\", "")
+    """All text of the page with one kind of spaces, without the marks that keep it from being Markdown."""
+    return words(app).replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def stages(app: AppTest) -> list[list[tuple[str, str, str, str]]]:
