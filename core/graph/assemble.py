@@ -158,10 +158,10 @@ def _folded_run(parent: Branch, run: list[int], origins: Sequence[Origin]) -> li
 
 
 def _functions(run: Sequence[int], origins: Sequence[Origin]) -> str:
-    """Return the names of the functions that created most of these ops; empty if not recorded."""
+    """Return the functions that created most of these ops, as `forward()`; empty if not recorded."""
     places = (origins[member].source for member in run)
     counts = Counter(place.name for place in places if place is not None and place.name)
-    return ", ".join(name for name, _ in counts.most_common(MOST_NAMES))
+    return ", ".join(f"{name}()" for name, _ in counts.most_common(MOST_NAMES))
 
 
 def groups_with_facts(

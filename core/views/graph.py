@@ -30,12 +30,13 @@ from core.graph.levels import (
     neighbourhood,
     search,
 )
-from core.graph.model import HULLS, TOP, Fact, Frames, GraphModel, Level, index_of
+from core.graph.model import HULLS, TOP, Fact, Frames, GraphModel, Level, index_of, launch_title
 from core.report import FxNode, Report, tensor_text
 from core.views.blocks import Column, Table
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
 MOST_NAMED = 3  #: nodes in the title of a subgraph
+MOST_LAUNCHES = 12  #: launches that are listed for a layer
 MOST_OPENED_ITEMS = 400  #: items of a drawing when it opens
 
 
@@ -104,6 +105,18 @@ class GraphView:
         """Return the kernel launches among a group's direct members; they unfold together with the group."""
         below = (~member for member in index_of(self.model).children[group] if member < 0)
         return [member for member in below if self.model.groups[member].kind in HULLS]
+
+    def launches_in(self, group: int) -> list[str]:
+        """Return the first launches inside a group, each as its title and its facts, and how many more there are."""
+        around = self.model.groups[group]
+        inside = [
+            each
+            for each in self.model.groups
+            if each.kind in HULLS and around.first <= each.first and each.last <= around.last
+        ]
+        lines = [f"{launch_title(each.label, each.badge)}: {each.detail}" for each in inside[:MOST_LAUNCHES]]
+        more = len(inside) - len(lines)
+        return [*lines, *([f"{more} more"] if more else [])]
 
     def size(self, group: int = TOP) -> int:
         """Return the number of nodes in a group; raises IndexError if there is no such group."""

@@ -94,7 +94,7 @@ def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
         "from core.report import ResidentMemory\n",
         before="from core.report.places import",
     )
-    line = said("adding-a-record", '"resident_memory": ')
+    line = said("adding-a-record", '"resident_memory": Resident')
     copy.put("core/report/records/__init__.py", f"    {line},\n", before='    "timing": ')
     copy.add("core/trace/parsers/worker.py", f"from core.report import ResidentMemory\n{parser}")
     assert copy.run(RECORD.format(emit=said("adding-a-record", "emit("))).splitlines() == [

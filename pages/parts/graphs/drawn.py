@@ -114,7 +114,7 @@ def fusion_drawn(view: View, index: int, fusion: FusionView | None = None) -> Gr
 
 
 def launch_facts(view: View, index: int, selected: str | None) -> None:
-    """Draw a selected launch's time, lines, savings by fusion and against eager, and refused fusions."""
+    """Draw a selected launch's time, lines, savings and refused fusions; of a layer, its launches."""
     graph = fusion_drawn(view, index).graph.view
     hit = graph.find(selected or "")
     hulls = [group for group in (hit.path if hit else ()) if graph.model.groups[group].kind in ("launch", "library")]
@@ -122,6 +122,8 @@ def launch_facts(view: View, index: int, selected: str | None) -> None:
     shown = [f"**{plain(name)}** {plain(text)}" for name, text in facts if name.startswith(OF_LAUNCH)]
     if hulls:
         st.caption("  \n".join([plain(graph.model.groups[hulls[-1]].detail), *shown]))
+    elif hit and hit.path:
+        st.caption("  \n".join(map(plain, graph.launches_in(hit.path[-1]))))
 
 
 def passes_of(view: View) -> tuple[PassesView, ...]:

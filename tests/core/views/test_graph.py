@@ -98,3 +98,16 @@ def test_the_digest_follows_the_names_of_kernels_and_the_colours() -> None:
     digests = {view.digest(), view.digest({"k": "#123456"}), unnamed.digest(), unnamed.digest({"k": "#123456"})}
     assert len(digests) == 4
     assert chain(2).digest() == view.digest()
+
+
+def test_a_layer_lists_its_first_launches() -> None:
+    nodes = tuple(Node(f"n:{number}", "mm", "", "matmul", number + 1) for number in range(14))
+    layer = Group("m:head", "head", "", "module", -1, 0, 14, 14)
+    launched = tuple(
+        Group(f"g:{number}", f"mm {number}", f"{number} ms", "library", 0, number, number + 1, 1)
+        for number in range(14)
+    )
+    view = GraphView(GraphModel(nodes, (), (layer, *launched)))
+
+    assert view.launches_in(0) == [*(f"mm {number}: {number} ms" for number in range(12)), "2 more"]
+    assert view.launches_in(3) == ["mm 2: 2 ms"]
