@@ -107,7 +107,7 @@ class GraphView:
         return [member for member in below if self.model.groups[member].kind in HULLS]
 
     def launches_in(self, group: int) -> list[str]:
-        """Return the first launches inside a group, each as its title and its facts, and how many more there are."""
+        """Return the titles and facts of a group's first launches, and how many more there are."""
         around = self.model.groups[group]
         inside = [
             each

@@ -238,7 +238,7 @@ def test_sigterm_ends_the_server_though_its_client_waits(home: Path) -> None:
     server.stdin.flush()
     server.stdout.readline()
     server.terminate()
-    assert server.wait(5) == 130
+    assert server.wait(60) == 130
     server.stdin.close()
     server.stdout.close()
 
