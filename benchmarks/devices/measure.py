@@ -135,7 +135,7 @@ def _first() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
 
 
 def _designed() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
-    """Yield the groups of the second grid: functions and calls in turn."""
+    """Yield the groups of the second grid, of functions and of calls interleaved."""
     asked, functions = designed_calls(), groups(cases=designed_cases())
     parts = [asked[start :: -(-len(asked) // CALLS_AT_ONCE)] for start in range(-(-len(asked) // CALLS_AT_ONCE))]
     for index in range(max(len(parts), len(functions))):

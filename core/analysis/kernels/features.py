@@ -48,7 +48,7 @@ def generated_work(
 ) -> KernelWork:
     """Return the work of a generated kernel, from its ops, buffers, iterations and reduced elements.
 
-    A scan is `looped` if its rows are too long for one step; `serial` are the rows that a block reduces in turn.
+    A scan is `looped` if its rows are too long for one step; `serial` are the rows that a block reduces one by one.
     """
     ops = set(names) - FREE
     classes = (SLOW, HEAVY, DRAWN, WINDOW)

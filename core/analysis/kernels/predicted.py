@@ -68,7 +68,7 @@ class KernelWork:
     `elements` are the iterations of its longest loop, `row` the elements that a reduction makes one of, `passes` how
     often a row is read, by `blocks` with `steps` each. Rows are `outer` if neighbours in memory are of neighbouring
     rows, `apart` if their elements are in several pieces, `uneven` if they begin between multiples of 16 bytes, and
-    `dependent` if they are read by an index; a block reduces `serial` of them in turn. `simple`, `slow`, `heavy` and
+    `dependent` if they are read by an index; a block reduces `serial` of them one by one. `simple`, `slow`, `heavy` and
     `drawn` are ops of an iteration: arithmetic, functions such as `exp` and `erf`, random numbers, `windows` are ops
     that read an element's neighbours. `loads` are the buffers that are read, `again` bytes that are read once more,
     `spread` bytes whose neighbours in memory are not read together. `lookups` are accesses by an index to

@@ -1,7 +1,7 @@
 // The legend of a drawing of launches: the signs that it has, of the steps before the launches and of the launches.
 import { make } from "./dom.js";
 import { isHull } from "./picture/compose.js";
-import { WIDTHS } from "./picture/curves.js";
+import { decadeOf, WIDTHS } from "./picture/curves.js";
 import { shareOf } from "./picture/scene.js";
 /** @import { Line, Picture } from "./types.d.ts" */
 
@@ -28,8 +28,7 @@ export function legendOfLaunches(parent, { items, edges, open }) {
   const bare = dashed.some(({ item }) => !item.links?.some((link) => link.startsWith("k:")));
   if (dashed.length) add("of-launches", "library", bare ? "library call, or no kernel" : "library call");
   if (items.some(({ item }) => item.thin)) add("", "copy", "copy", "another kernel computes this op, too");
-  const classOf = (/** @type {number} */ bytes) => WIDTHS.find(([least]) => bytes >= least);
-  const used = new Set(edges.flatMap(({ edge: { bytes } }) => bytes ? [classOf(bytes)] : []));
+  const used = new Set(edges.map(({ edge: { bytes } }) => decadeOf(bytes)));
   for (const width of WIDTHS.toReversed().filter((each) => used.has(each))) {
     const sign = add("of-launches", "width", width[2], "bytes of the value in memory");
     sign.style.setProperty("--wide", `${width[1]}px`);

@@ -19,9 +19,15 @@ export const WIDTHS = /** @type {[number, number, string][]} */ ([
   [0, 1.2, "< 10 kB"],
 ]);
 
+// The decade of an edge's bytes; undefined without a buffer.
+/** @param {number} [bytes] */
+export function decadeOf(bytes) {
+  return bytes ? WIDTHS.find(([least]) => bytes >= least) : undefined;
+}
+
 /** @param {number} [bytes] */
 export function widthOf(bytes) {
-  return WIDTHS.find(([least]) => bytes && bytes >= least)?.[1] ?? 1;
+  return decadeOf(bytes)?.[1] ?? 1;
 }
 
 // The edge of a curve.
