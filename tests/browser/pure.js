@@ -5,11 +5,13 @@ import { glyph } from "../../pages/components/graph/js/icons.js";
 import { scaleOf } from "../../pages/components/graph/js/overlay.js";
 import { inColumns } from "../../pages/components/graph/js/picture/columns.js";
 import { compose as composed } from "../../pages/components/graph/js/picture/compose.js";
+import { composeFor } from "../../pages/components/graph/js/picture/opening.js";
 import { knotAt } from "../../pages/components/graph/js/picture/warp.js";
 import { wrongOfRandomTrees } from "./random_trees.js";
 
 Object.assign(globalThis, {
   composed,
+  composeFor,
   cut,
   cutFacts,
   fateOf,

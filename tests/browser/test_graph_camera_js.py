@@ -37,7 +37,15 @@ def test_a_step_outside_of_the_window_is_brought_into_view(page: Page) -> None:
         expect(item(view, name).locator(".label")).to_be_in_viewport()
     assert view.evaluate(CAMERA)["k"] == before["k"]
 
+    # The same keys outside of the view, but not in a text field.
+    page.evaluate("document.activeElement.blur()")
     page.keyboard.press(",")
+    expect(view.locator(".film .number")).to_contain_text("3 / 5")
+    view.locator("input:not([type=range])").first.focus()
+    page.keyboard.press(",")
+    page.keyboard.press("Escape")
+    expect(view.locator(".film .number")).to_contain_text("3 / 5")
+    view.focus()
     calm = view.evaluate(CAMERA)
     page.keyboard.press(".")
     page.keyboard.press(",")

@@ -180,6 +180,38 @@ def test_launches_that_are_higher_than_a_window_are_in_columns_if_it_is_wide(pur
     assert len(set(pure.evaluate(LAUNCHES, ["module", 1200]))) == 1
 
 
+LONG_LAUNCH = """
+(view) => {
+    const op = (i) => ({ id: `n${i}`, i, part: 0, x: 0, y: 80 * i, w: 100, h: 40, label: "", cls: "" })
+    const edges = [...new Array(11).keys()].map((s) => {
+        const [y, toY] = [80 * s + 40, 80 * s + 80]
+        return { s, t: s + 1, points: [50, y, 50, y, 50, toY, 50, toY], label: "" }
+    })
+    const ops = { id: 0, note: "", parts: [[100, 920]], items: [...new Array(12).keys()].map(op), edges }
+    const box = { id: "g", g: 0, from: 0, to: 12, kind: "launch", part: 0, x: 0, y: 0, w: 100, h: 40 }
+    const root = { id: -1, note: "", parts: [[100, 40]], items: [{ ...box, label: "", cls: "" }], edges: [] }
+    const { items, edges: lines } = composeFor(new Map([[-1, root], [0, ops]]), new Set([0]), view)
+    const [hull, ...inside] = items
+    return {
+        columns: [...new Set(inside.map(({ x }) => x))].length,
+        isAround: inside.every(({ x, y, w, h }) =>
+            x > hull.x && y > hull.y && x + w < hull.x + hull.w && y + h < hull.y + hull.h),
+        isJoined: lines.every(({ points: p, s, t }) =>
+            p[0] === s.x + 50 && p[1] === s.y + 40 && p.at(-2) === t.x + 50 && p.at(-1) === t.y),
+    }
+}
+"""
+
+
+def test_ops_of_a_launch_that_is_higher_than_a_window_are_in_columns_if_the_whole_is_larger_so(pure: Page) -> None:
+    wide = pure.evaluate(LONG_LAUNCH, {"width": 1200, "height": 500})
+    assert wide["columns"] > 1
+    assert wide["isAround"]
+    assert wide["isJoined"]
+    for view in ({"width": 1200, "height": 1400}, {"width": 200, "height": 500}):
+        assert pure.evaluate(LONG_LAUNCH, view) == {"columns": 1, "isAround": True, "isJoined": True}
+
+
 INTO_A_HULL = """
 () => {
     const box = (id, part, x, y, more) => ({ id, part, x, y, w: 100, h: 40, label: "", cls: "", ...more })

@@ -13,7 +13,7 @@ import { Far } from "./picture/far.js";
 import { flyAll, standing } from "./picture/flight.js";
 import { inside } from "./picture/grid.js";
 import { Minimap } from "./picture/minimap.js";
-import { LEAST_PRESENTED } from "./picture/opening.js";
+import { composeFor, LEAST_PRESENTED } from "./picture/opening.js";
 import { inksOf } from "./picture/paints.js";
 import { moveWithPointer } from "./picture/pointer.js";
 import { Signs } from "./picture/signs.js";
@@ -99,7 +99,7 @@ export class Drawing {
 
   /** @param {boolean} same */
   compose(same) {
-    this.picture = compose(this.graph.levels, this.graph.unfolded, this.camera.measure().width);
+    this.picture = composeFor(this.graph.levels, this.graph.unfolded, this.camera.measure());
     this.camera.picture = this.picture;
     this.overlays.measure(this.picture);
     this.stage.show(this.picture, same);

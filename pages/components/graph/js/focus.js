@@ -32,6 +32,12 @@ export class Focus {
     return !this.chip.hidden;
   }
 
+  // Another graph: there is no part of it yet.
+  forget() {
+    this.chip.hidden = true;
+    this.home = null;
+  }
+
   // The selected node; without one, a message.
   /** @param {string} words */
   node(words) {

@@ -146,7 +146,7 @@ export class Tip {
     if (text) make("div", { class: name }, this.root, bound(text));
   }
 
-  // At the pointer, or beside a box in the picture, if there is room.
+  // At the pointer, or beside a box in the picture, if there is room; above the bar of the steps.
   /** @param {MouseEvent} event @param {Placed | null} [placed] */
   follow(event, placed = null) {
     const box = this.parent.getBoundingClientRect();
@@ -157,8 +157,10 @@ export class Tip {
     const before = placed ? panned + placed.x * k - wide - 8 : 0;
     const aside = right + wide + 6 <= box.width ? right : before >= 4 ? before : 0;
     const left = aside || Math.max(4, Math.min(x + 14, box.width - wide - 6));
-    const below = y + 18 + high > box.height ? y - 10 - high : y + 18;
-    const top = placed && aside ? Math.min(y - 16, box.height - high - 6) : below;
+    const { viewport } = this.camera;
+    const bottom = viewport.offsetTop + viewport.offsetHeight;
+    const below = y + 18 + high > bottom ? y - 10 - high : y + 18;
+    const top = placed && aside ? Math.min(y - 16, bottom - high - 6) : below;
     this.root.style.transform = `translate(${left}px, ${Math.max(4, top)}px)`;
   }
 }

@@ -8,6 +8,8 @@ import { Largest } from "./largest.js";
 /** @import { Graph } from "./model.js" */
 /** @import { GraphView } from "./view.js" */
 
+const OWN_KEYS = "input, textarea, select, [contenteditable='true'], [role='combobox'], .view, .cv";
+
 export class Tools {
   /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
@@ -83,6 +85,14 @@ export class Tools {
     for (const element of this.foldButtons) element.hidden = !graph.size.groups;
     for (const element of this.served) element.hidden = !graph.source.hasServer;
   }
+}
+
+// The keys of a film's steps work anywhere on the page, except in text fields and views; the first film takes them.
+/** @param {GraphView} view @param {KeyboardEvent} event */
+export function heardOnPage(view, event) {
+  const isElsewhere = event.composedPath().some((part) => part instanceof Element && part.matches(OWN_KEYS));
+  const isStep = view.film.on && [",", "."].includes(event.key);
+  if (isStep && !isElsewhere && !event.defaultPrevented) view.key(event);
 }
 
 // The action of a key in a view, or undefined.

@@ -11,7 +11,7 @@ import { Graph, Lost, NotFound } from "./model.js";
 import { keepLook, lookOf } from "./look.js";
 import { Search } from "./search.js";
 import { Step } from "./step.js";
-import { keyOf, Tools } from "./tools.js";
+import { heardOnPage, keyOf, Tools } from "./tools.js";
 import { edgesAround, walkFrom } from "./walk.js";
 /** @import { Arguments } from "../../js/types.d.ts" */
 /** @import { CommandData, GraphData, PlaceData } from "../../js/wire.d.ts" */
@@ -77,8 +77,7 @@ export class GraphView extends Drawing {
     this.choice = null;
     this.hovered.choice = null;
     this.elsewhere.selected = null;
-    this.focus.chip.hidden = true;
-    this.focus.home = null;
+    this.focus.forget();
     this.tip.hide();
     this.notice.hide();
     for (const name of MARKS) this.stage.mark(name, new Set());
@@ -104,6 +103,7 @@ export class GraphView extends Drawing {
     const { channel, source } = this.data;
     this.elsewhere.connect(signal);
     this.inStep.connect(signal);
+    globalThis.addEventListener("keydown", (event) => heardOnPage(this, event), { signal });
     listen("turn", (turn) => this.film.turn(turn), signal);
     listen("command", (wish) => this.obey(wish), signal);
     listen("ask", (said) => this.elsewhere.hears(said) && this.choice && this.tell("select", this.choice), signal);

@@ -78,11 +78,14 @@ export function walkFrom(drawing, across, down, groups = false) {
     (placed) => placed === from ? Infinity : distanceTo(start, areaOf(placed), across, down, groups),
   );
   if (!down || (next && asideOf(start, areaOf(next), 0) <= LEAST_ASIDE)) return next;
-  const { outs, ins } = edgesAround(graph, picture, from);
+  // Of an op, the group that has it.
+  const groupOf = (/** @type {Placed} */ placed) =>
+    groups && placed.item.g === undefined ? picture.open.get(placed.gid) : placed;
+  const own = groupOf(from) ?? from;
+  const { outs, ins } = edgesAround(graph, picture, own);
   const ends = (down > 0 ? outs : ins).flatMap((end) => {
-    // The group that has the op at the edge's end.
-    const placed = groups && end.item.g === undefined ? picture.open.get(end.gid) : end;
-    return placed && placed !== from && stage.visible(placed.item) && (!groups || there.includes(placed)) ? placed : [];
+    const placed = groupOf(end);
+    return placed && placed !== own && stage.visible(placed.item) && (!groups || there.includes(placed)) ? placed : [];
   });
   return nearest(ends, (placed) => Math.abs(placed.x - from.x)) ?? next;
 }

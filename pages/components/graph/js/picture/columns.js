@@ -13,6 +13,9 @@ export const LAUNCHES = { rows: 2, px: 700, shape: 0, worth: 0.75 };
 // The same, where little is beside the part: the window has room for more columns.
 /** @type {Strip} */
 export const ALONE = { ...LAUNCHES, px: 560, worth: 0.95 };
+// Ops of a launch that is higher than a window.
+/** @type {Strip} */
+export const OPS = { rows: 6, px: 560, shape: 1.4, worth: 0.8 };
 const SCREEN = 1.7;
 const WORTH = 0.9;
 const MOST_COLUMNS = 24;

@@ -1,12 +1,12 @@
 // Pure geometry: laid-out levels and the set of unfolded groups become one picture. A level is warped to make room,
 // never laid out again.
-import { ALONE, inColumns, LAUNCHES } from "./columns.js";
+import { ALONE, inColumns, LAUNCHES, OPS } from "./columns.js";
 import { Lanes } from "./route.js";
 import { warp } from "./warp.js";
 /** @import { Box, Composed, Item, LaidOut, Levels, Line, Picture, Placed, Rect } from "../types.d.ts" */
 
 const HEADER = 34;
-const HULL_HEADER = 48;
+const HULL_HEADER = 52;
 // Below its title a group has room for edges that turn.
 export const BELOW = 10;
 const INSET = 14;
@@ -60,21 +60,25 @@ function shelve(folded, sizes) {
   return { corners, width, height: folded.length ? y + high : 0 };
 }
 
+/** @typedef {{ wide: boolean, bent: number }} Room room for columns of launches, and the height of one with columns */
+
 // Compose a level with the unfolded levels inside it, in its own coordinates.
 /**
  * @param {Levels} levels
  * @param {Set<number>} unfolded
  * @param {LaidOut} level
  * @param {number} gid
- * @param {boolean} roomy
+ * @param {Room} room
  * @param {boolean} [alone] little is beside the level
+ * @param {boolean} [launched] the level is of a launch's ops
  * @returns {Composed}
  */
-function composeLevel(levels, unfolded, level, gid, roomy, alone = true) {
+function composeLevel(levels, unfolded, level, gid, room, alone = true, launched = false) {
   const few = alone && level.items.length <= MOST_BESIDE;
-  const inner = level.items.map(({ g }) => {
+  const inner = level.items.map((item) => {
+    const { g } = item;
     const inside = g !== undefined && unfolded.has(g) ? levels.get(g) : undefined;
-    return g !== undefined && inside ? composeLevel(levels, unfolded, inside, g, roomy, few) : null;
+    return g !== undefined && inside ? composeLevel(levels, unfolded, inside, g, room, few, isHull(item)) : null;
   });
   const boxes = level.items.map((item, index) => {
     const { x, y, w, h } = item;
@@ -98,7 +102,8 @@ function composeLevel(levels, unfolded, level, gid, roomy, alone = true) {
     });
     const warped = grown ? warp(part.boxes, straight) : straight.map(({ points }) => points);
     const launches = alone ? ALONE : LAUNCHES;
-    const strip = roomy && level.items.some(({ g }) => g !== undefined) ? launches : undefined;
+    const isOfGroups = room.wide && level.items.some(({ g }) => g !== undefined);
+    const strip = isOfGroups ? launches : launched && room.bent ? { ...OPS, px: room.bent } : undefined;
     const columns = inColumns(part.boxes, straight.map((edge, at) => ({ ...edge, points: warped[at] })), strip);
     const bent = columns ?? warped;
     part.edges.forEach((index, at) => (curves[index] = bent[at]));
@@ -208,7 +213,7 @@ function continuations(picture, levels) {
         const same = line.stubs.find((other) => other.inner === inner && other.side === side);
         if (same) same.ends.push(ends);
         else {
-          const channel = side ? headerOf(box.item) - BELOW / 2 : INSET / 2;
+          const channel = side ? headerOf(box.item) - BELOW / 2.5 : INSET / 2;
           const points = lanes.route(line, box, inner, [x, y], side, channel);
           line.stubs.push({ of: line, side, inner, ends: [ends], points, box: around(points) });
         }
@@ -219,9 +224,9 @@ function continuations(picture, levels) {
 }
 
 // The whole picture: items and edges in one coordinate system, with its top-left corner at 0, 0. A wide view has room
-// for columns of launches.
-/** @param {Levels} levels @param {Set<number>} unfolded @param {number} [width] @returns {Picture} */
-export function compose(levels, unfolded, width = 0) {
+// for columns of launches. Ops of a launch that is higher than `bent` are in columns, too; 0 is without.
+/** @param {Levels} levels @param {Set<number>} unfolded @param {number} [width] @param {number} [bent] */
+export function compose(levels, unfolded, width = 0, bent = 0) {
   /** @type {Picture} */
   const picture = {
     width: 0,
@@ -236,8 +241,8 @@ export function compose(levels, unfolded, width = 0) {
   };
   const root = levels.get(-1);
   if (!root) throw new Error("A graph without its top level.");
-  const roomy = width > LEAST_WIDE && [...levels.values()].some(({ items }) => items.some(isHull));
-  const composed = composeLevel(levels, unfolded, root, -1, roomy);
+  const wide = width > LEAST_WIDE && [...levels.values()].some(({ items }) => items.some(isHull));
+  const composed = composeLevel(levels, unfolded, root, -1, { wide, bent });
   spread(composed, 0, 0, 0, picture);
   continuations(picture, levels);
   const changes = picture.items.some(({ item }) => item.f?.length) || picture.edges.some(({ edge }) => edge.f?.length);

@@ -63,8 +63,8 @@ function drawBreak(parent, points) {
 /** @param {Stub} stub */
 function drawStub({ points, of, side }) {
   const end = side ? of.t : of.s;
-  const g = make("g", { class: isHull(end.item) ? "stub of-hull" : "stub" });
-  make("path", { class: "line", d: drawPath(points) }, g);
+  const g = make("g", { class: `${of.edge.bytes ? "stub" : "stub unstored"}${isHull(end.item) ? " of-hull" : ""}` });
+  make("path", { class: "line", d: drawPath(points), style: `--wide:${widthOf(of.edge.bytes)}` }, g);
   if (side) make("path", { class: "head", d: arrowHead(points) }, g);
   return g;
 }

@@ -14,12 +14,13 @@ import { mixOf, shareOf } from "./scene.js";
 
 const COVER = 0.3;
 const SHARPEST = 2;
-// Names of ops: their size on screen, the height of a box that has room for one, the fewest letters of a name that is
+// Names of ops: their sizes on screen, the height of a box that has room for one, the fewest letters of a name that is
 // cut, and how many there are at most.
 const NAME = 9;
+const NAMES = [11, 10, NAME];
 const LEAST_LETTERS = 4;
 const NAME_CHAR = 0.61;
-const NAMED = 11;
+const NAMED = 9;
 const LEAST_CALL = 30;
 const MOST_NAMES = 800;
 
@@ -194,14 +195,17 @@ function paintCopies(context, boxes, k, { colourOf, bg }) {
  */
 function paintNames(context, boxes, k, { ink, code, byClass }, film) {
   context.fillStyle = ink;
-  context.font = `500 ${NAME / k}px ${code}`;
   context.textBaseline = "middle";
-  let room = MOST_NAMES;
+  let [room, set] = [MOST_NAMES, 0];
   for (const { item, x, y, w, h } of boxes) {
     if (item.g !== undefined || h * k < NAMED || !room) continue;
     const label = film.versionOf(item)?.[1] ?? item.label;
     room -= 1;
-    const most = Math.floor((w * k - 8) / NAME / NAME_CHAR);
+    const lettersOf = (/** @type {number} */ size) => Math.floor((w * k - 8) / size / NAME_CHAR);
+    const size = NAMES.find((size) => size + 3 <= h * k && label.length <= lettersOf(size)) ?? NAME;
+    const most = lettersOf(size);
+    if (size !== set) context.font = `500 ${size / k}px ${code}`;
+    set = size;
     const text = label.length <= most ? label : `${label.slice(0, most - 1)}…`;
     if (text.length <= most && most >= Math.min(LEAST_LETTERS, label.length)) {
       context.fillText(text, x + 6 / k, y + h / 2);
@@ -217,7 +221,8 @@ function paintNames(context, boxes, k, { ink, code, byClass }, film) {
  * @param {Paints} paints
  * @param {Stage} stage
  */
-function paintCalls(context, calls, k, { ink, bg }, stage) {
+function paintCalls(context, calls, k, { ink, bg, code }, stage) {
+  context.font = `500 ${NAME / k}px ${code}`;
   context.lineWidth = 3 / k;
   context.lineJoin = "round";
   context.strokeStyle = bg;

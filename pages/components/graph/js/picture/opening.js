@@ -1,8 +1,9 @@
 // Where a picture opens: whole if it is readable then, else at its top. Launches are read from farther away than ops,
 // by their signs, and the point of their picture is to see all of them.
 import { isPresenting } from "../../../js/room.js";
-import { isHull } from "./compose.js";
-/** @import { Picture, Placed } from "../types.d.ts" */
+import { OPS } from "./columns.js";
+import { compose, isHull } from "./compose.js";
+/** @import { Levels, Picture, Placed } from "../types.d.ts" */
 
 export const MARGIN = 20;
 export const LARGEST = 1.25;
@@ -14,6 +15,9 @@ const WIDE = 1.3;
 // Views that are less high show the whole picture, as a thumbnail.
 const THUMBNAIL = 230;
 const PRESENTED = 1.4;
+const BENT = 1.1;
+const LONGEST = 0.75;
+const MOST_BENT = 1000;
 // The smallest text of a node has 14 pixels.
 export const LEAST_PRESENTED = 1.28;
 
@@ -25,6 +29,22 @@ export function scaleOfWhole(picture, view) {
   // A view that is being laid out may have no room yet.
   const [across, down] = [view.width, view.height].map((size) => Math.max(1, size - 2 * MARGIN));
   return Math.min(across / (picture.width || 1), down / (picture.height || 1));
+}
+
+// The picture for a view. Its longest launches, or all long ones, have columns of ops if the whole is seen so much
+// larger then.
+/** @param {Levels} levels @param {Set<number>} unfolded @param {Size} view */
+export function composeFor(levels, unfolded, view) {
+  const plain = compose(levels, unfolded, view.width);
+  if (scaleOfWhole(plain, view) >= 1 || plain.items.length > MOST_BENT) return plain;
+  const highest = Math.max(0, ...plain.items.filter(({ item, open }) => open && isHull(item)).map(({ h }) => h));
+  let best = plain;
+  for (const height of [LONGEST * highest, OPS.px]) {
+    if (highest < OPS.px || height < OPS.px) continue;
+    const bent = compose(levels, unfolded, view.width, height);
+    if (scaleOfWhole(bent, view) > BENT * scaleOfWhole(best, view)) best = bent;
+  }
+  return best;
 }
 
 /** @param {Picture} picture @param {Size} view */

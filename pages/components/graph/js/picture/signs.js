@@ -17,7 +17,7 @@ import { badgeWidth, CHAR, signOf } from "./sign.js";
 const FROM = 0.85;
 const MOST = 120;
 const AROUND = 0.3;
-const STALE = 0.08;
+const STALE = 0.01;
 const SIZE = 11;
 const PRESENTED = 14;
 const LEAST_DOWN = 3;
