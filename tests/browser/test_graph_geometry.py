@@ -161,7 +161,7 @@ def test_parts_without_a_dependency_are_beside_each_other(pure: Page) -> None:
 
 
 LAUNCHES = """
-([kind, width]) => {
+([kind, width, height]) => {
     const items = [0, 1, 2].map((g) =>
         ({ id: `g${g}`, g, from: g, to: g + 1, kind, part: 0, x: 0, y: 440 * g, w: 300, h: 400, label: "", cls: "" }))
     const edges = [0, 1].map((s) => {
@@ -169,15 +169,17 @@ LAUNCHES = """
         return { s, t: s + 1, points: [150, y, 150, y, 150, toY, 150, toY], label: "" }
     })
     const level = { id: -1, note: "", parts: [[300, 1280]], items, edges }
-    return composed(new Map([[-1, level]]), new Set(), width).items.map(({ x }) => x)
+    return composeFor(new Map([[-1, level]]), new Set(), { width, height }).items.map(({ x }) => x)
 }
 """
 
 
 def test_launches_that_are_higher_than_a_window_are_in_columns_if_it_is_wide(pure: Page) -> None:
-    assert len(set(pure.evaluate(LAUNCHES, ["launch", 1200]))) > 1
-    assert len(set(pure.evaluate(LAUNCHES, ["launch", 390]))) == 1
-    assert len(set(pure.evaluate(LAUNCHES, ["module", 1200]))) == 1
+    assert len(set(pure.evaluate(LAUNCHES, ["launch", 1200, 800]))) > 1
+    assert len(set(pure.evaluate(LAUNCHES, ["launch", 390, 800]))) == 1
+    # A thumbnail of Overview has no room for columns, and less for a strip.
+    assert len(set(pure.evaluate(LAUNCHES, ["launch", 440, 200]))) > 1
+    assert len(set(pure.evaluate(LAUNCHES, ["module", 1200, 800]))) == 1
 
 
 LONG_LAUNCH = """

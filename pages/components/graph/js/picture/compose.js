@@ -15,7 +15,6 @@ const SHAPE = 1.6;
 const LEAST_SHELF = 900;
 const STUBS = 6;
 const ABOVE = 10;
-const LEAST_WIDE = 620;
 const MOST_BESIDE = 3;
 
 // A hull is a group of the ops of one kernel launch; its header has a second line, for time and bytes.
@@ -60,7 +59,8 @@ function shelve(folded, sizes) {
   return { corners, width, height: folded.length ? y + high : 0 };
 }
 
-/** @typedef {{ wide: boolean, bent: number }} Room room for columns of launches, and the height of one with columns */
+// Room for columns of launches, and the height from which a launch may have columns of ops.
+/** @typedef {{ wide: boolean, bent: number }} Room */
 
 // Compose a level with the unfolded levels inside it, in its own coordinates.
 /**
@@ -103,7 +103,7 @@ function composeLevel(levels, unfolded, level, gid, room, alone = true, launched
     const warped = grown ? warp(part.boxes, straight) : straight.map(({ points }) => points);
     const launches = alone ? ALONE : LAUNCHES;
     const isOfGroups = room.wide && level.items.some(({ g }) => g !== undefined);
-    const strip = isOfGroups ? launches : launched && room.bent ? { ...OPS, px: room.bent } : undefined;
+    const strip = isOfGroups ? launches : launched ? { ...OPS, px: room.bent } : undefined;
     const columns = inColumns(part.boxes, straight.map((edge, at) => ({ ...edge, points: warped[at] })), strip);
     const bent = columns ?? warped;
     part.edges.forEach((index, at) => (curves[index] = bent[at]));
@@ -223,10 +223,9 @@ function continuations(picture, levels) {
   }
 }
 
-// The whole picture: items and edges in one coordinate system, with its top-left corner at 0, 0. A wide view has room
-// for columns of launches. Ops of a launch that is higher than `bent` are in columns, too; 0 is without.
-/** @param {Levels} levels @param {Set<number>} unfolded @param {number} [width] @param {number} [bent] */
-export function compose(levels, unfolded, width = 0, bent = 0) {
+// The whole picture: items and edges in one coordinate system, with its top-left corner at 0, 0.
+/** @param {Levels} levels @param {Set<number>} unfolded @param {Room} [room] @returns {Picture} */
+export function compose(levels, unfolded, room = { wide: false, bent: Infinity }) {
   /** @type {Picture} */
   const picture = {
     width: 0,
@@ -241,8 +240,7 @@ export function compose(levels, unfolded, width = 0, bent = 0) {
   };
   const root = levels.get(-1);
   if (!root) throw new Error("A graph without its top level.");
-  const wide = width > LEAST_WIDE && [...levels.values()].some(({ items }) => items.some(isHull));
-  const composed = composeLevel(levels, unfolded, root, -1, { wide, bent });
+  const composed = composeLevel(levels, unfolded, root, -1, room);
   spread(composed, 0, 0, 0, picture);
   continuations(picture, levels);
   const changes = picture.items.some(({ item }) => item.f?.length) || picture.edges.some(({ edge }) => edge.f?.length);

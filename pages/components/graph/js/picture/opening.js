@@ -3,6 +3,7 @@
 import { isPresenting } from "../../../js/room.js";
 import { OPS } from "./columns.js";
 import { compose, isHull } from "./compose.js";
+/** @import { Room } from "./compose.js" */
 /** @import { Levels, Picture, Placed } from "../types.d.ts" */
 
 export const MARGIN = 20;
@@ -18,6 +19,8 @@ const PRESENTED = 1.4;
 const BENT = 1.1;
 const LONGEST = 0.75;
 const MOST_BENT = 1000;
+// Narrower views, as of a phone, have launches one below the other.
+const LEAST_WIDE = 620;
 // The smallest text of a node has 14 pixels.
 export const LEAST_PRESENTED = 1.28;
 
@@ -31,20 +34,28 @@ export function scaleOfWhole(picture, view) {
   return Math.min(across / (picture.width || 1), down / (picture.height || 1));
 }
 
-// The picture for a view. Its longest launches, or all long ones, have columns of ops if the whole is seen so much
-// larger then.
+// The picture for a view: of launches, with those in columns, or the ops of the longest, or of all long ones, if the
+// whole is seen so much larger then. A wide view has columns of launches in any case.
 /** @param {Levels} levels @param {Set<number>} unfolded @param {Size} view */
 export function composeFor(levels, unfolded, view) {
-  const plain = compose(levels, unfolded, view.width);
-  if (scaleOfWhole(plain, view) >= 1 || plain.items.length > MOST_BENT) return plain;
-  const highest = Math.max(0, ...plain.items.filter(({ item, open }) => open && isHull(item)).map(({ h }) => h));
+  const launched = [...levels.values()].some(({ items }) => items.some(isHull));
+  const wide = launched && view.width > LEAST_WIDE;
+  const plain = compose(levels, unfolded, { wide, bent: Infinity });
   let best = plain;
-  for (const height of [LONGEST * highest, OPS.px]) {
-    if (highest < OPS.px || height < OPS.px) continue;
-    const bent = compose(levels, unfolded, view.width, height);
-    if (scaleOfWhole(bent, view) > BENT * scaleOfWhole(best, view)) best = bent;
+  const larger = (/** @type {Room} */ room) => {
+    const next = compose(levels, unfolded, room);
+    if (scaleOfWhole(next, view) > BENT * scaleOfWhole(best, view)) best = next;
+  };
+  if (!launched || scaleOfWhole(plain, view) >= 1 || plain.items.length > MOST_BENT) return plain;
+  if (!wide) larger({ wide: true, bent: Infinity });
+  const highest = Math.max(...best.items.map(({ item, open, h }) => open && isHull(item) ? h : 0));
+  for (const bent of new Set([LONGEST * highest, OPS.px])) {
+    if (bent >= OPS.px && highest > bent) {
+      for (const each of wide ? [true] : [false, true]) larger({ wide: each, bent });
+    }
   }
-  return best;
+  // Where the whole is not seen, launches are read from the top down.
+  return view.height < THUMBNAIL || scaleOfWhole(best, view) >= LEAST_LAUNCHES ? best : plain;
 }
 
 /** @param {Picture} picture @param {Size} view */
