@@ -9,7 +9,9 @@ last value is used.
 import json
 import math
 import re
+import tomllib
 from itertools import accumulate
+from pathlib import Path
 from threading import Lock
 from types import UnionType
 from typing import Any, TypeVar, overload
@@ -97,6 +99,11 @@ def converted(value: Any, kind: type[T]) -> T:
         return msgspec.convert(value, kind, str_keys=True)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise DecodeError(str(error)) from None
+
+
+def toml_as(path: Path, kind: type[T]) -> T:
+    """Return a table of the product's own, a TOML file, as a type."""
+    return converted(tomllib.loads(path.read_text(encoding="utf-8")), kind)
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from core.base.decoder import toml_as
 from core.base.syntax import module
 
 MOST_LINES = 400  #: limit: lines of a function of torch on the page
@@ -54,127 +55,14 @@ class LandmarkSource:
     text: str
 
 
-DYNAMO, AOT, INDUCTOR, KERNELS, TRITON, RUNNING = (
-    "Dynamo", "AOTAutograd", "Inductor", "Kernels", "Triton", "Running",
-)  # fmt: skip
-CONVERT, OUTPUT, EVAL = "torch._dynamo.convert_frame", "torch._dynamo.output_graph", "torch._dynamo.eval_frame"
-SYMBOLIC, COMPILE_FX = "torch._dynamo.symbolic_convert", "torch._inductor.compile_fx"
-AOT_PARTS = "torch._functorch._aot_autograd"
-NVIDIA = "triton.backends.nvidia.compiler"
-
-LANDMARKS = (
-    Landmark(DYNAMO, "torch", "compile", "the entry point: picks the backend and wraps the callable"),
-    Landmark(DYNAMO, EVAL, "OptimizedModule", "the module that torch.compile returns for a module"),
-    Landmark(DYNAMO, EVAL, "_TorchDynamoContext.__call__", "sets the callback that Python calls for each new frame"),
-    Landmark(DYNAMO, CONVERT, "ConvertFrameAssert.__call__", "gets a frame, and decides whether to compile it"),
-    Landmark(DYNAMO, CONVERT, "_compile", "compiles one frame: trace, backend, guards", "entire_frame_compile"),
-    Landmark(DYNAMO, SYMBOLIC, "InstructionTranslator", "runs a frame's bytecode symbolically", "bytecode_tracing"),
-    Landmark(DYNAMO, SYMBOLIC, "InstructionTranslatorBase.step", "runs one bytecode instruction"),
-    Landmark(DYNAMO, SYMBOLIC, "InliningInstructionTranslator", "follows a call into another Python function"),
-    Landmark(DYNAMO, "torch._dynamo.variables.builder", "VariableBuilder", "wraps an input, and adds its guards"),
-    Landmark(DYNAMO, "torch._dynamo.variables.tensor", "TensorVariable", "a tensor while Dynamo traces"),
-    Landmark(DYNAMO, "torch._subclasses.fake_tensor", "FakeTensorMode", "computes shapes and dtypes without data"),
-    Landmark(DYNAMO, "torch.fx.experimental.symbolic_shapes", "ShapeEnv", "holds symbolic sizes and their guards"),
-    Landmark(DYNAMO, "torch._dynamo.exc", "Unsupported", "the exception behind a graph break"),
-    Landmark(DYNAMO, OUTPUT, "OutputGraph.compile_and_call_fx_graph", "ends a graph, and writes the call of it"),
-    Landmark(DYNAMO, OUTPUT, "OutputGraph.call_user_compiler", "calls the backend with the graph", "backend_compile"),
-    Landmark(DYNAMO, "torch._dynamo.resume_execution", "ContinueExecutionCache", "makes functions for after a break"),
-    Landmark(DYNAMO, "torch._dynamo.bytecode_transformation", "transform_code_object", "writes a frame's bytecode"),
-    Landmark(DYNAMO, "torch._dynamo.guards", "GuardBuilder", "turns each assumption into a check"),
-    Landmark(DYNAMO, "torch._dynamo.guards", "CheckFunctionManager", "builds the tree of guards", "build_guards"),
-    Landmark(AOT, "torch._functorch.aot_autograd", "aot_module_simplified", "AOTAutograd's entry for a graph"),
-    Landmark(
-        AOT, "torch._functorch.aot_autograd", "create_aot_state", "decides between inference and training",
-        "create_aot_dispatcher_function",
-    ),
-    Landmark(
-        AOT, f"{AOT_PARTS}.collect_metadata_analysis", "run_functionalized_fw_and_collect_metadata",
-        "finds mutated and aliased inputs and outputs", "aot_collect_metadata",
-    ),
-    Landmark(AOT, f"{AOT_PARTS}.graph_capture", "aot_dispatch_base_graph", "traces ATen ops for inference"),
-    Landmark(
-        AOT, f"{AOT_PARTS}.graph_capture", "aot_dispatch_autograd_graph", "traces forward and backward as one graph",
-        "aot_trace_joint_graph",
-    ),
-    Landmark(
-        AOT, "torch._functorch.partitioners", "min_cut_rematerialization_partition",
-        "splits the joint graph, and picks what is saved", "min_cut_rematerialization_partition",
-    ),
-    Landmark(AOT, "torch._decomp", "core_aten_decompositions", "the table of decompositions to core ATen"),
-    Landmark(
-        AOT, f"{AOT_PARTS}.runtime_wrappers", "AOTDispatchAutograd", "the autograd function that runs both graphs"
-    ),
-    Landmark(INDUCTOR, COMPILE_FX, "compile_fx", "the backend `inductor`: gets Dynamo's graph"),
-    Landmark(
-        INDUCTOR, COMPILE_FX, "_recursive_pre_grad_passes", "passes before AOTAutograd", "_recursive_pre_grad_passes"
-    ),
-    Landmark(
-        INDUCTOR, COMPILE_FX, "_recursive_joint_graph_passes", "passes over forward and backward together",
-        "_recursive_joint_graph_passes",
-    ),
-    Landmark(INDUCTOR, COMPILE_FX, "compile_fx_inner", "compiles one ATen graph", "inductor_compile"),
-    Landmark(
-        INDUCTOR, COMPILE_FX, "_recursive_post_grad_passes", "passes over the ATen graph", "_recursive_post_grad_passes"
-    ),
-    Landmark(INDUCTOR, "torch._inductor.pattern_matcher", "PatternMatcherPass.apply", "replaces patterns of a graph"),
-    Landmark(INDUCTOR, "torch._inductor.fx_passes.fuse_attention", "_sfdp_init", "the patterns of attention"),
-    Landmark(INDUCTOR, "torch._inductor.decomposition", "select_decomp_table", "Inductor's table of decompositions"),
-    Landmark(INDUCTOR, "torch._inductor.graph", "GraphLowering.run", "lowers each FX node to IR", "GraphLowering.run"),
-    Landmark(INDUCTOR, "torch._inductor.lowering", "register_lowering", "registers the lowering of an op"),
-    Landmark(INDUCTOR, "torch._inductor.lowering", "make_fallback", "leaves an op to torch's own kernel"),
-    Landmark(INDUCTOR, "torch._inductor.ir", "Pointwise", "a loop that computes each element by itself"),
-    Landmark(INDUCTOR, "torch._inductor.ir", "FallbackKernel", "a call of torch's own kernel"),
-    Landmark(INDUCTOR, "torch._inductor.kernel.bmm", "tuned_bmm", "the lowering of a batched product"),
-    Landmark(INDUCTOR, "torch._inductor.select_algorithm", "AlgorithmSelectorCache", "times choices of a product"),
-    Landmark(
-        INDUCTOR, "torch._inductor.scheduler", "Scheduler.__init__", "makes nodes with dependencies",
-        "Scheduler.__init__"
-    ),
-    Landmark(INDUCTOR, "torch._inductor.scheduler", "Scheduler.can_fuse", "says whether two nodes may fuse"),
-    Landmark(
-        INDUCTOR, "torch._inductor.scheduler", "Scheduler.fuse_nodes", "fuses nodes in rounds", "Scheduler.fused_nodes"
-    ),
-    Landmark(
-        KERNELS, "torch._inductor.scheduler", "Scheduler.codegen", "writes a kernel for each node", "Scheduler.codegen"
-    ),
-    Landmark(KERNELS, "torch._inductor.codegen.cpp", "CppScheduling", "writes C++ with OpenMP for a CPU"),
-    Landmark(KERNELS, "torch._inductor.codegen.triton", "TritonScheduling", "groups nodes for Triton kernels"),
-    Landmark(KERNELS, "torch._inductor.codegen.triton", "TritonKernel", "writes the source of one Triton kernel"),
-    Landmark(
-        KERNELS, "torch._inductor.codegen.wrapper", "PythonWrapperCodegen.generate", "writes the code that calls them",
-        "PythonWrapperCodegen.generate",
-    ),
-    Landmark(
-        KERNELS, "torch._inductor.async_compile", "AsyncCompile.wait", "waits for kernels that compile in parallel",
-        "async_compile.wait",
-    ),
-    Landmark(KERNELS, "torch._inductor.codecache", "CppCodeCache", "compiles C++, keeps libraries", "compile_file"),
-    Landmark(
-        KERNELS, "torch._inductor.codecache", "PyCodeCache.load_by_key_path", "loads the output code",
-        "PyCodeCache.load_by_key_path",
-    ),
-    Landmark(TRITON, "triton.runtime.jit", "JITFunction.run", "launches a kernel, compiling it at its first call"),
-    Landmark(TRITON, "triton.compiler.compiler", "compile", "runs the stages, and keeps their files"),
-    Landmark(TRITON, "triton.compiler.code_generator", "ast_to_ttir", "turns Python into Triton IR"),
-    Landmark(TRITON, NVIDIA, "CUDABackend.make_ttir", "optimizes Triton IR"),
-    Landmark(TRITON, NVIDIA, "CUDABackend.make_ttgir", "adds layouts, pipelining and tensor cores"),
-    Landmark(TRITON, NVIDIA, "CUDABackend.make_llir", "lowers to LLVM IR"),
-    Landmark(TRITON, NVIDIA, "CUDABackend.make_ptx", "writes PTX"),
-    Landmark(TRITON, NVIDIA, "CUDABackend.make_cubin", "calls ptxas for machine code"),
-    Landmark(TRITON, "triton.backends.amd.compiler", "HIPBackend.make_ttgir", "the same stage for AMD"),
-    Landmark(RUNNING, "torch._inductor.runtime.triton_heuristics", "CachingAutotuner", "picks a config, and launches"),
-    Landmark(RUNNING, "torch._inductor.cudagraph_trees", "cudagraphify_impl", "records and replays CUDA graphs"),
-    Landmark(RUNNING, "torch._inductor.output_code", "CompiledFxGraph", "the compiled graph that a call runs"),
-)  # fmt: skip
-
-
-BACKENDS = ((NVIDIA, "CUDABackend"), ("triton.backends.amd.compiler", "HIPBackend"))
+LANDMARKS = toml_as(Path(__file__).with_name("landmarks.toml"), dict[str, tuple[Landmark, ...]])["landmarks"]
+BACKENDS = (("triton.backends.nvidia.compiler", "CUDABackend"), ("triton.backends.amd.compiler", "HIPBackend"))
 
 
 def stage_landmark(stage: str, amd: bool) -> Landmark:
     """Return the function of Triton that makes the file of a stage: `ttir`, `ptx`, `amdgcn` …"""
     module, backend = BACKENDS[amd]
-    return Landmark(TRITON, module, f"{backend}.make_{stage}", "")
+    return Landmark("Triton", module, f"{backend}.make_{stage}", "")
 
 
 @lru_cache(maxsize=len(LANDMARKS))

@@ -6,7 +6,7 @@ Further literals configure the run: `group`, `training`, `torch_compile` (parame
 `twin` (the sample that fixes this one).
 
 An exercise is a model that is broken in one way: a file in `core/samples/exercises/`, and a row of
-`EXERCISES`. The file's docstring has the title and the task. A solution is compiled, and compared with the
+`gallery.toml`. The file's docstring has the title and the task. A solution is compiled, and compared with the
 exercise's own code in eager.
 """
 
@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from core.base.decoder import toml_as
 from core.base.errors import JobError
 from core.base.syntax import NOT_READ, module
 from core.base.words import suggestion
@@ -29,33 +30,6 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 LITERALS = frozenset({"group", "training", "torch_compile", "twin"})
 OF_A_JOB = ("training", "torch_compile")
 NO_LITERAL = object()
-
-ORDER = (
-    "sin_cos",
-    "matmul_relu_softmax",
-    "mlp",
-    "gelu_layernorm_residual",
-    "transformer_block",
-    "attention_by_hand",
-    "small_gpt",
-    "llama_block",
-    "lstm_cell_loop",
-    "small_resnet",
-    "small_vit",
-    "small_unet",
-    "mixture_of_experts",
-    "dlrm",
-    "training_step",
-    "optimizer_step",
-    "graph_break_zoo",
-    "graph_break_zoo_repaired",
-    "recompile_zoo",
-    "dynamic_batch",
-    "control_flow",
-    "escape_hatches",
-    "flex_attention",
-    "custom_op_embedding",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +134,6 @@ def _read_sample(path: Path) -> Sample:
 
 
 FILES = Path(__file__).parents[1] / "samples" / "exercises"
-# Enough where Inductor has no part in the fault, and fast.
-UP_TO_ATEN = CompileOptions(backend="aot_eager")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,121 +205,14 @@ def _text(name: str) -> str:
     return (FILES / f"{name}.py").read_text(encoding="utf-8")
 
 
-# From easy to hard, by the order of the steps in torch.compile.
-EXERCISES = (
-    Exercise(
-        "print_inside",
-        "Graph breaks",
-        {"calls": 1, "captured_ops": 3, "graph_breaks": 0},
-        ("`print` needs the values of `y`, and a graph has values only when it runs.", "Delete the line."),
-        UP_TO_ATEN,
-    ),
-    Exercise(
-        "number_from_tensor",
-        "Graph breaks",
-        {"calls": 1, "captured_ops": 3, "graph_breaks": 0},
-        (
-            "`.item()` moves a value from the graph into Python: Dynamo ends the graph there.",
-            "Stay with tensors: `torch.sqrt` takes one, and `x` can be divided by a tensor with one element.",
-        ),
-        UP_TO_ATEN,
-    ),
-    Exercise(
-        "data_branch",
-        "Graph breaks",
-        {"calls": 2, "captured_ops": 4, "graph_breaks": 0},
-        (
-            "`if` needs a Python value, so Dynamo ends the graph before it.",
-            "Compute both results, and let `torch.where(condition, a, b)` choose.",
-        ),
-        UP_TO_ATEN,
-    ),
-    Exercise(
-        "counter",
-        "Recompiles",
-        {"calls": 4, "captured_ops": 2, "graph_breaks": 0, "recompiles": 0},
-        (
-            "Dynamo treats a number of a module as a constant, and guards on its value.",
-            "Keep the counter in a tensor: `self.register_buffer('step', torch.zeros((), dtype=torch.int64))`.",
-        ),
-        UP_TO_ATEN,
-    ),
-    Exercise(
-        "loop_over_number",
-        "Recompiles",
-        {"calls": 4, "captured_ops": 3, "graph_breaks": 0, "recompiles": 1},
-        (
-            "`range(rows)` needs a constant. A slice does not: `rows` becomes a symbol after its first change.",
-            "The loop is a sum: `x[:rows].sum(dim=0)`.",
-        ),
-        UP_TO_ATEN,
-    ),
-    Exercise(
-        "batch_sizes",
-        "Dynamic shapes",
-        {"calls": 4, "captured_ops": 4, "graph_breaks": 0, "recompiles": 0},
-        (
-            "Torch assumes that sizes stay as they are, until one changes.",
-            "`torch._dynamo.mark_dynamic(x, 0)` marks dimension 0 of a tensor. Mark the input of the first call.",
-        ),
-        UP_TO_ATEN,
-    ),
-    Exercise(
-        "size_as_number",
-        "Dynamic shapes",
-        {"calls": 3, "captured_ops": 2, "graph_breaks": 0, "recompiles": 0},
-        (
-            "`range(x.shape[0])` makes a constant of the batch size, which the mark forbids.",
-            "Weights as a tensor need no loop: `torch.arange(1, x.shape[0] + 1)`, with a second dimension.",
-        ),
-        UP_TO_ATEN,
-    ),
-    Exercise(
-        "opaque_op",
-        "Fusion",
-        {"calls": 1, "captured_ops": 4, "graph_breaks": 0, "kernels": 1},
-        (
-            "Inductor fuses ops that it can generate code for. A custom op is a call of an unknown function.",
-            "Call plain torch functions in `model`, without the decorator.",
-        ),
-    ),
-    Exercise(
-        "topk_for_max",
-        "Fusion",
-        {"calls": 1, "captured_ops": 4, "graph_breaks": 0, "kernels": 1},
-        (
-            "Inductor fuses what it computes in loops: pointwise ops, and reductions such as a sum or a maximum.",
-            "With `k=1`, `topk` is a reduction: `torch.amax(scaled, dim=-1, keepdim=True)`.",
-        ),
-    ),
-    Exercise(
-        "saved_values",
-        "Memory",
-        {"calls": 1, "captured_ops": 12, "graph_breaks": 0, "saved_bytes": 50_000},
-        (
-            "AOTAutograd saves the result of a matrix product, since computing it again is expensive.",
-            "Compute a block again: `torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)`.",
-        ),
-        training=True,
-    ),
-    Exercise(
-        "backend_once",
-        "Backends",
-        {"calls": 2, "captured_ops": 3, "graph_breaks": 0, "backend_calls": 1, "executions": 2},
-        (
-            "`torch.compile` calls the backend once, and the callable that it returns in each call.",
-            "The graph is callable itself: `return graph.forward`.",
-        ),
-        CompileOptions(backend="backend"),
-    ),
-    Exercise(
-        "blind_pass",
-        "Passes",
-        {"calls": 1, "captured_ops": 4, "graph_breaks": 0, "removed_negations": 2},
-        (
-            "After AOTAutograd, a graph has ATen ops: *Graph* shows their names at each stage.",
-            "The target of the nodes is `torch.ops.aten.neg.default`.",
-        ),
-    ),
-)
+@dataclass(frozen=True, slots=True)
+class _Gallery:
+    """The tables of `gallery.toml`."""
+
+    order: tuple[str, ...]
+    exercises: tuple[Exercise, ...]
+
+
+_gallery = toml_as(Path(__file__).with_name("gallery.toml"), _Gallery)
+ORDER, EXERCISES = _gallery.order, _gallery.exercises
 BY_NAME = {row.name: row for row in EXERCISES}

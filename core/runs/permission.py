@@ -6,11 +6,14 @@ g++'s command line, and others name files that Inductor writes.
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from core.accelerator.backends import SHIPPED_BACKENDS
 from core.accelerator.program.program import PASSES
 from core.analysis.repairs.settings import named_setting
+from core.base.decoder import toml_as
 from core.base.errors import AccessError, JobError
 from core.base.words import number
 from core.job import GIB, MAX_THREADS, MODES, CompileJob, OptionValue, job_from_json, job_to_json
@@ -41,99 +44,23 @@ MOST_PROGRAM = 2**31 - 1  #: a program id for the interpreter
 CLOSED = "this option is not open to visitors of a server that does not run their code"
 LITERALS = (bool, int, float, complex, type(None))
 
-THRESHOLD = Whole(0, 10_000)
 
-OPTIONS: dict[str, Whole | OneOf] = {
-    "aggressive_fusion": FLAG,
-    "allow_buffer_reuse": FLAG,
-    "batch_fusion": FLAG,
-    "benchmark_epilogue_fusion": FLAG,
-    "benchmark_fusion": FLAG,
-    "combo_kernel_max_num_nodes": Whole(1, 64),
-    "combo_kernels": FLAG,
-    "combo_kernels_pointwise_only": FLAG,
-    "comprehensive_padding": FLAG,
-    "constant_and_index_propagation": FLAG,
-    "conv_1x1_as_mm": FLAG,
-    "coordinate_descent_check_all_directions": FLAG,
-    "coordinate_descent_search_radius": Whole(1, 4),
-    "coordinate_descent_tuning": FLAG,
-    "cpp.dynamic_threads": FLAG,
-    "cpp.enable_concat_linear": FLAG,
-    "cpp.enable_grouped_gemm_template": FLAG,
-    "cpp.enable_loop_tail_vec": FLAG,
-    "cpp.enable_tiling_heuristics": FLAG,
-    "cpp.fallback_scatter_reduce_sum": FLAG,
-    "cpp.gemm_max_k_slices": Whole(0, 64),
-    "cpp.max_horizontal_fusion_size": Whole(1, 64),
-    "cpp.min_chunk_size": Whole(1, 65_536),
-    "cpp.no_redundant_loops": FLAG,
-    "cpp.simdlen": OneOf((None, 0, 1, 128, 256, 512)),
-    "cpp.threads": Whole(-1, 64),
-    "cpp.weight_prepack": FLAG,
-    "decompose_mem_bound_mm": FLAG,
-    "delay_realize_cheap_outputs": FLAG,
-    "dynamic_scale_rblock": FLAG,
-    "emulate_precision_casts": FLAG,
-    "epilogue_fusion": FLAG,
-    "epilogue_fusion_first": FLAG,
-    "fallback_random": FLAG,
-    "force_layout_optimization": FLAG,
-    "force_pointwise_cat": FLAG,
-    "force_shape_pad": FLAG,
-    "freezing": FLAG,
-    "group_fusion": FLAG,
-    "inplace_buffers": FLAG,
-    "inplace_padding": FLAG,
-    "joint_graph_constant_folding": FLAG,
-    "keep_output_stride": FLAG,
-    "kernel_name_max_ops": Whole(1, 30),
-    "layout_optimization": FLAG,
-    "loop_index_inversion_in_fusion": FLAG,
-    "loop_ordering_after_fusion": FLAG,
-    "max_autotune": FLAG,
-    "max_autotune_gemm": FLAG,
-    "max_autotune_pointwise": FLAG,
-    "max_fusion_size": Whole(1, 512),
-    "max_pointwise_cat_inputs": Whole(0, 64),
-    "memory_planning": FLAG,
-    "nan_asserts": FLAG,
-    "online_softmax": FLAG,
-    "pad_channels_last": FLAG,
-    "pattern_matcher": FLAG,
-    "permute_fusion": FLAG,
-    "pick_loop_orders": FLAG,
-    "prologue_fusion": FLAG,
-    "realize_acc_reads_threshold": THRESHOLD,
-    "realize_opcount_threshold": THRESHOLD,
-    "realize_reads_threshold": THRESHOLD,
-    "reorder_for_locality": FLAG,
-    "reorder_for_peak_memory": FLAG,
-    "score_fusion_memory_threshold": THRESHOLD,
-    "shape_padding": FLAG,
-    "size_asserts": FLAG,
-    "split_cat_fx_passes": FLAG,
-    "split_reductions": FLAG,
-    "triton.coalesce_tiling_analysis": FLAG,
-    "triton.codegen_upcast_to_fp32": FLAG,
-    "triton.cooperative_reductions": FLAG,
-    "triton.cudagraph_trees": FLAG,
-    "triton.cudagraphs": FLAG,
-    "triton.dense_indexing": FLAG,
-    "triton.enable_persistent_tma_matmul": FLAG,
-    "triton.max_tiles": Whole(1, 3),
-    "triton.min_split_scan_rblock": Whole(1, 4_096),
-    "triton.multi_kernel": Whole(0, 3),
-    "triton.persistent_reductions": FLAG,
-    "triton.prefer_nd_tiling": FLAG,
-    "triton.spill_threshold": THRESHOLD,
-    "triton.tile_reductions": FLAG,
-    "triton.tiling_prevents_pointwise_fusion": FLAG,
-    "triton.tiling_prevents_reduction_fusion": FLAG,
-    "triton.use_block_ptr": FLAG,
-    "unroll_reductions_threshold": Whole(1, 64),
-    "use_mixed_mm": FLAG,
-}
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Names of flags, and of whole numbers with their bounds."""
+
+    flags: tuple[str, ...]
+    numbers: dict[str, tuple[int, int]]
+
+    @property
+    def rules(self) -> dict[str, Whole | OneOf]:
+        """Return name → rule."""
+        return dict.fromkeys(self.flags, FLAG) | {name: Whole(*bounds) for name, bounds in self.numbers.items()}
+
+
+_PERMITTED = toml_as(Path(__file__).with_name("permission.toml"), dict[str, _Rules])
+OPTIONS = {**_PERMITTED["inductor"].rules, "cpp.simdlen": OneOf((None, 0, 1, 128, 256, 512))}
+DYNAMO = _PERMITTED["dynamo"].rules
 
 
 # Options of the backend `accelerator`.
@@ -141,27 +68,6 @@ ACCELERATOR: dict[str, Whole | OneOf | Names] = {
     "freeze": FLAG,
     "passes": Names(("all", "none", *PASSES)),
     "without": Names(),
-}
-
-DYNAMO: dict[str, Whole | OneOf] = {
-    "allow_rnn": FLAG,
-    "allow_unspec_int_on_nn_module": FLAG,
-    "assume_static_by_default": FLAG,
-    "automatic_dynamic_shapes": FLAG,
-    "capture_dynamic_output_shape_ops": FLAG,
-    "capture_scalar_outputs": FLAG,
-    "enable_trace_contextlib": FLAG,
-    "enable_trace_load_build_class": FLAG,
-    "force_nn_module_property_static_shapes": FLAG,
-    "force_parameter_static_shapes": FLAG,
-    "graph_break_on_nn_param_ctor": FLAG,
-    "inline_inbuilt_nn_modules": FLAG,
-    "recompile_limit": Whole(1, 64),
-    "specialize_float": FLAG,
-    "specialize_int": FLAG,
-    "suppress_errors": FLAG,
-    "trace_autograd_ops": FLAG,
-    "trace_numpy": FLAG,
 }
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from core.analysis.durations import PhaseTotal, phase_totals
 from core.base import words as fmt
+from core.base.decoder import toml_as
 from core.base.machine import package_version
 from core.code.torch_source import LANDMARKS, Landmark, landmark_source
 from core.report import Report
@@ -35,9 +37,6 @@ from core.views.markdown import plain
 
 # Names of a visitor's search and selection.
 TERM, SELECT = "term", "select"
-MANUAL = "https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/"
-FX = "https://docs.pytorch.org/docs/stable/fx.html"
-TRITON = "https://triton-lang.org/main/programming-guide/chapter-1/introduction.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,218 +53,7 @@ class Term:
         return f"{self.meaning} [torch's manual]({self.manual})" if self.manual else self.meaning
 
 
-# In the order of a compilation.
-TERMS = {
-    "torch.compile": Term(
-        "Compiles a function or module at its first call: Dynamo captures graphs, a backend compiles them, "
-        "and guards say when the compiled code fits a call.",
-        "overview",
-        f"{MANUAL}torch.compiler.html",
-    ),
-    "eager": Term(
-        "PyTorch as it runs without torch.compile: op by op, each a call of a kernel.",
-        "speedup",
-    ),
-    "frame": Term(
-        "A call of a Python function. Dynamo compiles one frame at a time, with the functions that it inlines.",
-        "compilations",
-    ),
-    "fullgraph": Term(
-        "`torch.compile(model, fullgraph=True)` raises an error at the first graph break.",
-        "graph_breaks",
-        f"{MANUAL}compile/programming_model.fullgraph_true.html",
-    ),
-    "Dynamo": Term(
-        "TorchDynamo, the frontend of torch.compile. It runs the bytecode of a Python function symbolically "
-        "and records its tensor ops as FX graphs.",
-        "compilations",
-        f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
-    ),
-    "graph": Term(
-        "An FX graph is a program: one node per op, in execution order.",
-        "fx_graph",
-        FX,
-    ),
-    "graph break": Term(
-        "Dynamo cannot trace this line. It ends the graph, runs the line in eager Python, and starts a new "
-        "graph after it.",
-        "graph_breaks",
-        f"{MANUAL}compile/programming_model.graph_breaks_index.html",
-    ),
-    "guard": Term(
-        "A condition on inputs and state. Compiled code is reused only if all its guards pass; they are "
-        "checked at every call.",
-        "guards",
-        f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
-    ),
-    "recompile": Term(
-        "When a guard fails, Dynamo compiles the frame again for the new values. After `recompile_limit` "
-        "compilations, it runs the frame eagerly.",
-        "recompiles",
-        f"{MANUAL}compile/programming_model.recompilation.html",
-    ),
-    "dynamic shapes": Term(
-        "A compilation with symbols in place of sizes serves many sizes. torch makes a size dynamic once it "
-        "has changed, or from the start with `dynamic=True` or `mark_dynamic`.",
-        "dynamic_shapes",
-        f"{MANUAL}torch.compiler_dynamic_shapes.html",
-    ),
-    "symbol": Term(
-        "A symbol stands for a size or a Python number, so one compilation serves many values. An unbacked "
-        "symbol stands for a data-dependent value.",
-        "dynamic_shapes",
-        f"{MANUAL}torch.compiler_dynamic_shapes.html",
-    ),
-    "bytecode": Term(
-        "The instructions that Python runs. Dynamo rewrites them: they load the graph's inputs, call the "
-        "compiled graph, and call a resume function after a graph break.",
-        "bytecode",
-        f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
-    ),
-    "compilation": Term(
-        "Dynamo compiles one Python frame at a time. After a graph break, the called function and the resume "
-        "function are separate frames. If a guard fails, Dynamo compiles the frame again. A small helper has less than "
-        "5 % of the captured ops. After `torch.compiler.reset`, ids begin again: `[2:0/0]` is the second `[0/0]`.",
-        "compilations",
-        f"{MANUAL}compile/programming_model.dynamo_core_concepts.html",
-    ),
-    "fake tensor": Term(
-        "A tensor with shape, dtype and device, and without data. Dynamo and AOTAutograd compute with fake tensors.",
-        "fx_graph",
-        f"{MANUAL}torch.compiler_fake_tensor.html",
-    ),
-    "AOTAutograd": Term(
-        "Traces Dynamo's graph again, down to ATen ops without side effects. For training it traces the "
-        "backward, too, before the first step runs.",
-        "partition",
-        f"{MANUAL}torch.compiler.html",
-    ),
-    "partition": Term(
-        "AOTAutograd traces forward and backward as one joint graph and partitions it. Values that the "
-        "backward needs are saved in memory.",
-        "partition",
-    ),
-    "capture": Term(
-        "A graph of a model made by tracing it: by `symbolic_trace` with proxies, by Dynamo from bytecode, or "
-        "by `torch.export` as one whole graph.",
-        "captures",
-        FX,
-    ),
-    "backend": Term(
-        "A backend is a callable. `torch.compile` passes it each graph that Dynamo captures, with example "
-        "inputs. It returns a callable, which runs whenever the guards of the graph pass.",
-        "backend",
-        f"{MANUAL}torch.compiler_custom_backends.html",
-    ),
-    "Inductor": Term(
-        "TorchInductor, the default backend. It rewrites ATen graphs by passes, fuses ops, and writes Triton "
-        "for a GPU and C++ with OpenMP for a CPU.",
-        "fusion",
-        f"{MANUAL}torch.compiler.html",
-    ),
-    "pass": Term(
-        "A pass is a function that rewrites a graph: it folds constants, removes no-ops, replaces patterns or "
-        "reorders ops.",
-        "passes",
-    ),
-    "scheduler node": Term(
-        "An op or a loop of Inductor that reads and writes buffers. The scheduler fuses nodes, and writes a kernel for "
-        "each that is left.",
-        "fusion",
-    ),
-    "view": Term(
-        "A tensor over the memory of another one, such as a transpose. It moves no data, so it is no kernel.",
-        "fx_graph",
-    ),
-    "fusion": Term(
-        "Inductor's scheduler fuses ops into one kernel, so intermediate results do not go through memory.",
-        "fusion",
-    ),
-    "kernel": Term(
-        "A function generated by Inductor, or an extern kernel: a library function called by the generated code, such "
-        "as a matmul.",
-        "kernels",
-    ),
-    "launch": Term(
-        "A call of a kernel. A compiled graph launches each of its kernels once or several times in a call.",
-        "kernels",
-    ),
-    "Triton": Term(
-        "A language for GPU kernels in Python. A program computes a block of elements, and the compiler "
-        "lowers it in stages to machine code.",
-        "kernel",
-        TRITON,
-    ),
-    "pipeline": Term(
-        "The backend `accelerator` partitions a graph into segments of ops that it has kernels for. It builds a "
-        "program for each segment: a file that a C++ runtime runs without torch and Python.",
-        "accelerator",
-    ),
-    "package": Term(
-        "A `.pt2` file that AOTInductor builds from an exported model: a shared library, its source and the "
-        "constants. It accepts the exported sizes and compiles nothing at run time.",
-        "aotinductor",
-        f"{MANUAL}torch.compiler_aot_inductor.html",
-    ),
-    "neighbour": Term(
-        "Another compiler or runtime that takes a model of torch: TorchScript, ONNX Runtime, OpenVINO, OpenXLA, "
-        "TVM, TensorRT. Most take an exported graph instead of Python code.",
-        "neighbours",
-    ),
-    "warm-up": Term(
-        "The first calls: they compile, fill caches and pick algorithms. Measurements leave them out.",
-        "speedup",
-    ),
-    "steady state": Term(
-        "Calls after the first ones: nothing compiles, and caches are warm. The ratio is eager time over "
-        "compiled time, with its 99 % confidence interval in brackets.",
-        "speedup",
-    ),
-    "compile time": Term(
-        "Compile time is the time in which at least one phase of torch ran, for forward and backward. Parallel "
-        "threads count once. "
-        "A phase is a span that torch logs: Dynamo captures, AOTAutograd traces forward and backward, "
-        "Inductor lowers, schedules and generates code.",
-        "compile_time",
-    ),
-    "sweep": Term(
-        "One model under many options: a run for each value, in one table.",
-        "sweep",
-    ),
-    "peak memory": Term(
-        "The most bytes allocated at one time during a call, without parameters, buffers and inputs. Fusion "
-        "lowers it: results between fused ops are not allocated.",
-        "memory",
-    ),
-    "numerics": Term(
-        "The reference is the same model in float64. An error is the norm of the difference from float64, "
-        "over the norm in float64. Compiled may round differently from eager. It is accurate enough if its "
-        "error is no larger than the error of eager.",
-        "numerics",
-    ),
-    "bit by bit": Term(
-        "Two configurations give equal bits only if each sum adds in the same order. A split reduction, "
-        "another algorithm of a library, or a template adds in another order.",
-        "numerics",
-    ),
-    "artifact": Term(
-        "A record of torch's structured log (`TORCH_TRACE`): a graph, a piece of generated code, guards, metrics. "
-        "tlparse lists the same records.",
-        "artifacts",
-        "https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_troubleshooting.html",
-    ),
-    "profile": Term(
-        "A recording by `torch.profiler`: start and duration of each op and kernel launch on the host, and of each "
-        "kernel on the device.",
-        "timeline",
-        "https://docs.pytorch.org/docs/stable/profiler.html",
-    ),
-    "torch's log": Term(
-        "The messages that the environment variable `TORCH_LOGS` prints. An artifact, such as `guards`, is "
-        "one kind of message; `+dynamo` is everything that Dynamo logs.",
-        "logs",
-    ),
-}
+TERMS = toml_as(Path(__file__).with_name("glossary.toml"), dict[str, Term])
 
 
 def glossary(picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:

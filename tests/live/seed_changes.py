@@ -79,7 +79,7 @@ CHANGES = {
         "facts.append(f\"{fmt.count(len(made), 'generated kernel')}{written}, {of_library}\")",
         "facts.clear()",
     ),
-    "S2.3": ("core/views/glossary.py", '    "guard": Term(', '    "check": Term('),
+    "S2.3": ("core/views/glossary.toml", "[guard]", "[check]"),
     "S2.4": (
         "core/worker/neighbours/stage.py",
         '    Runtime("TorchScript, scripted", "torch.jit.script(model)", _scripted),\n',

@@ -178,7 +178,7 @@ for args, kwargs in twin.calls():
 def test_a_sample_is_in_the_gallery_and_can_be_called(copy: Copy) -> None:
     (sample,) = code("adding-a-sample")
     copy.write("core/samples/softplus.py", sample)
-    copy.put("core/job/gallery.py", '    "softplus",\n', before='    "attention_by_hand",')
+    copy.put("core/job/gallery.toml", '  "softplus",\n', before='  "attention_by_hand",')
     assert copy.run(SAMPLE).splitlines() == ["Softplus by hand, Fusion", "(512, 512)"]
 
 
@@ -193,9 +193,9 @@ for file in ("core/samples/exercises/python_maximum.py", "solved.py"):
 @pytest.mark.long
 @pytest.mark.torch
 def test_an_exercise_fails_as_it_is_and_its_solution_passes(copy: Copy) -> None:
-    file, row = code("adding-an-exercise")
+    (file,), (row,) = code("adding-an-exercise"), code("adding-an-exercise", "toml")
     copy.write("core/samples/exercises/python_maximum.py", file)
-    copy.put("core/job/gallery.py", f"{row.strip()},\n", before=")\nBY_NAME = ")
+    copy.put("core/job/gallery.toml", f"{row}\n", before='[[exercises]]\nname = "print_inside"')
     copy.write("solved.py", file.replace("max(y.tolist())", "y.amax()"))
     lines = copy.run(EXERCISE).splitlines()
     assert lines[0] == "Not yet: 1 of 3 checks failed."
@@ -216,11 +216,9 @@ print("| `h20` | NVIDIA H20 | `cuda:sm_90` | 78 |" in table())
 
 
 def test_a_target_is_in_the_table_and_a_job_may_name_it(copy: Copy) -> None:
-    (example,) = code("adding-a-target")
-    entry = example.partition("H20 = ")[2].partition("\nassert")[0]
-    copy.put("core/job/targets.py", f"{entry},\n        ", before='Target(\n            key="a100"')
+    (entry,) = code("adding-a-target", "toml")
+    copy.put("core/job/targets.toml", f"{entry}\n", before="[targets.a100]")
     assert copy.run(TARGET) == "True\n"
-    executed(example, {})
 
 
 OVERLAY = """

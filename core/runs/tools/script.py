@@ -14,143 +14,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 
+from core.base.decoder import toml_as
 from core.base.tolerances import BY_ELEMENT, BY_ELEMENT_OTHERWISE
 from core.code.output_code import HEURISTIC, Buffers, Shape, definition_in, tensor_names
 from core.report import Compilation, FxNode, Kernel, Schedule, SchedulerNode
 
 SET_DRIVER = "triton_helpers.set_driver_to_gpu()"
 GRIDS = {"Grid1D": ("x",), "Grid2D": ("x", "y"), "Grid3D": ("x", "y", "z")}
+# Texts of the script; `head` and `tail` are format strings.
+PARTS = toml_as(Path(__file__).with_name("script.toml"), dict[str, str])
 DEVICE = re.compile(r"\bdevice\(type='\w+'(?:, index=\d+)?\)")
-HEAD = '''"""{name}, alone: the kernel of run {run}, compared with the eager ops that it replaced.
-
-python repro.py                    # needs {needs}
-{more}"""
-
-import os
-import statistics
-import time
-from math import inf, nan
-
-import torch
-from torch import device
-{setup}
-torch.manual_seed(0)
-{symbols}
-
-def strided(shape, stride, dtype, device_name):
-    """A tensor of random values in this layout; integers are 0 or 1, which every index may be."""
-    extent = 1 + sum((size - 1) * step for size, step in zip(shape, stride)) if all(size > 0 for size in shape) else 0
-    if dtype.is_floating_point or dtype.is_complex:
-        values = torch.randn(extent, dtype=torch.float32).to(dtype)
-    else:
-        values = torch.randint(0, 2, (extent,)).to(dtype)
-    return values.to(device_name).as_strided(shape, stride)
-
-
-def copied(value):
-    """A copy in the same layout, gaps included."""
-    fresh = strided(value.shape, value.stride(), value.dtype, value.device)
-    return fresh.copy_(value)
-
-
-def median_us(function):
-    """Microseconds a call, the median of batches."""
-    for _ in range(3):
-        function()
-    samples = []
-    for _ in range(20):
-        start = time.perf_counter()
-        for _ in range(10):
-            function()
-        if DEVICE != "cpu":
-            torch.accelerator.synchronize()
-        samples.append((time.perf_counter() - start) / 10)
-    return statistics.median(samples) * 1e6
-
-
-'''
-CPP_SETUP = """from torch._inductor.async_compile import AsyncCompile
-
-DEVICE = "cpu"
-reinterpret_tensor = torch._C._dynamo.guards._reinterpret_tensor
-"""
-TRITON_SETUP = '''INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-if not INTERPRETED and not torch.cuda.is_available():
-    raise SystemExit("This is a Triton kernel: it runs on a GPU, or with TRITON_INTERPRET=1 on the CPU.")
-
-DEVICE = "cpu" if INTERPRETED else "cuda"
-reinterpret_tensor = torch._C._dynamo.guards._reinterpret_tensor
-
-
-def heuristic(decorator, **settings):
-    """Inductor's autotuner; nothing in Triton's interpreter, which launches the function itself."""
-    return (lambda function: function) if INTERPRETED else decorator(**settings)
-
-'''
-LIBDEVICE = '''
-class Libdevice:
-    """libdevice is machine code for a GPU: in the interpreter torch's function of the same name stands in."""
-
-    NAMES = {"nearbyint": "round", "rint": "round", "llrint": "round", "fabs": "abs"}
-
-    def __getattr__(self, name):
-        function = getattr(torch, self.NAMES.get(name, name), None)
-        if function is None:
-            raise NotImplementedError(f"libdevice.{name} has no counterpart in torch")
-
-        def call(*arguments):
-            from triton.runtime.interpreter import TensorHandle
-
-            first = next(value for value in arguments if isinstance(value, tl.tensor))
-            values = [
-                torch.as_tensor(value.handle.data) if isinstance(value, tl.tensor) else value for value in arguments
-            ]
-            found = function(*values)
-            kind = tl.int32 if found.dtype == torch.bool else first.dtype
-            data = found.int().numpy() if found.dtype == torch.bool else found.numpy()
-            block = tl.block_type(kind, first.shape) if first.type.is_block() else kind
-            return tl.tensor(TensorHandle(data, kind), block)
-
-        return call
-
-
-if INTERPRETED:
-    libdevice = Libdevice()
-'''
-TAIL = """
-TOLERANCES = {tolerances}
-
-
-def typical(reference):
-    sizes = reference.double().abs()
-    sizes = sizes[(sizes > 0) & sizes.isfinite()]
-    return float(sizes.log().mean().exp()) if sizes.numel() else 1.0
-
-
-before = {{name: copied(value) for name, value in arguments().items()}}
-expected = eager(**{{name: copied(value) for name, value in before.items() if name in READS}})
-launch(**before)
-result = {{name: before[name] for name in expected}}
-for name in list(expected):
-    reference = expected[name].reshape(result[name].shape).to(result[name].dtype)
-    tolerance = TOLERANCES.get(str(result[name].dtype).removeprefix("torch."), {otherwise})
-    least = tolerance * typical(reference)
-    said = f"{{name}}: {{tuple(result[name].shape)}} {{result[name].dtype}}"
-    if name in UNSURE and not torch.allclose(result[name], reference, tolerance, least, equal_nan=True):
-        print(f"{{said}} is not what eager computes: it may be a step on the way to it")
-        del expected[name], result[name]
-        continue
-    torch.testing.assert_close(result[name], reference, rtol=tolerance, atol=least, equal_nan=True)
-    print(f"{{said}} is what eager computes")
-{unrelated}
-if __name__ == "__main__" and os.environ.get("TRITON_INTERPRET") != "1":
-    values = arguments()
-    inputs = {{name: value for name, value in values.items() if name in READS}}
-    print(f"kernel {{median_us(lambda: launch(**values)):.1f}} us")
-    if expected:
-        print(f"eager  {{median_us(lambda: eager(**inputs)):.1f}} us")
-"""
 ANNOTATION = re.compile(r'^(\w+): "[^"]*" = ')
 SYMBOL = re.compile(r'(\w+): "Sym\(([^"]*)\)"')
 UNREPEATABLE = re.compile(
@@ -169,12 +44,12 @@ def reproduction(
 ) -> str:
     """Return the script's text. `shapes` are the shapes of the tensors in the call."""
     triton = kernel.language == "triton"
-    head = HEAD.format(
+    head = PARTS["head"].format(
         name=kernel.name,
         run=run,
         needs="torch and a GPU" if triton else "torch and a C++ compiler",
         more="TRITON_INTERPRET=1 python repro.py   # on the CPU, in Triton's interpreter\n" if triton else "",
-        setup=TRITON_SETUP if triton else CPP_SETUP,
+        setup=PARTS["triton_setup" if triton else "cpp_setup"],
         symbols=_symbols(compilation, eager),
     )
     source = _triton(definition, call) if triton else _cpp(definition, kernel.name, call)
@@ -200,7 +75,7 @@ def _triton(definition: str, call: Sequence[str]) -> str:
     source = HEURISTIC.sub(r"@heuristic(triton_heuristics.\1, ", source)
     source = source.replace(SET_DRIVER, f"if not INTERPRETED:\n    {SET_DRIVER}")
     parameters = _parameters(call)
-    stand_in = LIBDEVICE if "libdevice." in source else ""
+    stand_in = PARTS["libdevice"] if "libdevice." in source else ""
     return (
         f"{source.strip()}\n\n{stand_in}\n\ndef launch({parameters}):\n"
         f"    if INTERPRETED:\n{_interpreter_launch(source, name, call)}"
@@ -276,7 +151,9 @@ def _bind_argument(node: str, argument: str, eager: Eager) -> str:
 
 
 def _tail(eager: Eager) -> str:
-    return TAIL.format(tolerances=BY_ELEMENT, otherwise=BY_ELEMENT_OTHERWISE, unrelated=_print_unrelated(eager))
+    return PARTS["tail"].format(
+        tolerances=BY_ELEMENT, otherwise=BY_ELEMENT_OTHERWISE, unrelated=_print_unrelated(eager)
+    )
 
 
 def _print_unrelated(eager: Eager) -> str:

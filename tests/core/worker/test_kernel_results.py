@@ -36,7 +36,7 @@ def test_the_script_of_a_kernel_compares_in_the_same_way(
 ) -> None:
     if not wanted.dtype.is_floating_point:
         pytest.skip("a script compares whole numbers as torch.testing does")
-    tail = script.TAIL.format(tolerances={}, otherwise=BY_ELEMENT_OTHERWISE, unrelated="")
+    tail = script.PARTS["tail"].format(tolerances={}, otherwise=BY_ELEMENT_OTHERWISE, unrelated="")
     path = tmp_path / "tail.py"
     path.write_text("import os\n" + tail.partition("values = arguments()")[0].rpartition("if __name__")[0])
     given = {
