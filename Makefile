@@ -7,8 +7,8 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 RUNTIME := $(VENV)/.requirements
 DEVELOPMENT := $(VENV)/.requirements-dev
-# How many processes run the tests, a number or pytest-xdist's `logical`: one for each core. Each holds a fork server.
-PROCESSES ?= logical
+# How many processes run the tests: a number, or `auto` for one more than there are cores. Each holds a fork server.
+PROCESSES ?= auto
 # tests/conftest.py says which tests stay together, and which begin.
 # A process that crashes is a failure: pytest-xdist gives its tests to a new one that waits for ever.
 PARALLEL := --numprocesses $(PROCESSES) --maxprocesses 4 --max-worker-restart 0 --dist loadgroup --no-loadscope-reorder

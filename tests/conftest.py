@@ -48,12 +48,20 @@ SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser", "
 NEEDS_TORCH = re.compile(r"^((import|from) torch\b|pytestmark = pytest\.mark\.torch$)", re.MULTILINE)
 # What compiles in a process of its own finds the objects of the others.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(CACHE / "inductor"))
+# Torch would ask again in each process, by another one, whether vector instructions that the CPU names can be loaded.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 # A container often forbids bytecode, and each of some hundred processes would compile all modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Take one process more than there are cores: a third of the time, tests wait for limits, browsers and servers."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -112,9 +120,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _group(item: pytest.Item) -> str:
-    """Name what shares a process: a compiled sample, one dashboard and its browser, those that are attacked, else a
-    file.
+    """Name what shares a process: what a test's module names itself, a compiled sample, one dashboard and its browser,
+    those that are attacked, else a file.
     """
+    if named := item.get_closest_marker("xdist_group"):
+        return str(named.args[0])
     callspec = getattr(item, "callspec", None)
     sample = callspec and callspec.params.get("both")
     if sample:

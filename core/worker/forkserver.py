@@ -309,6 +309,8 @@ def _prepare_target(backend: str) -> None:
 
 def _import_everything() -> None:
     """Import modules and fill torch's process-wide caches, so that no compilation repeats this work."""
+    # What is imported stays: looking for garbage among it takes a seventh of the time.
+    gc.disable()
     for name in MODULES:
         importlib.import_module(name)
     for name in IMPORTED_LATE:
@@ -332,6 +334,7 @@ def _import_everything() -> None:
         linecache.getlines(getattr(sys.modules.get(name), "__file__", None) or "")
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _prepare_for_cpu() -> None:

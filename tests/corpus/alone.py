@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch._dynamo
+import torch._inductor.compile_fx
 from torch._dynamo.utils import clear_compilation_metrics, counters, get_compilation_metrics
 from torch.utils._pytree import tree_leaves, tree_map_only
 

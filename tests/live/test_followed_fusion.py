@@ -6,7 +6,7 @@ from core import CompileJob, LocalEngine, Model, Report, Runner, Store, open_rep
 from core.analysis.findings import Finding, findings
 from tests.support.foreign_models import HEAD
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.xdist_group("targets")]
 
 CONVOLUTION = """
 class Block(nn.Module):

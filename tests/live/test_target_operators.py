@@ -15,7 +15,7 @@ from core import CompileJob, Conditions, LocalEngine, Model, Report, Runner, Sto
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.xdist_group("targets")]
 
 OTHERS = ("Meta", "CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
 WITHIN = """

@@ -29,7 +29,7 @@ model = torch.nn.Sequential(torch.nn.Linear(1001, 4099), torch.nn.Linear(4099, 2
 inputs = (torch.randn(4096, 1001),)
 """
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.xdist_group("targets")]
 
 
 @pytest.fixture(scope="module")

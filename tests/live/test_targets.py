@@ -89,6 +89,7 @@ with compiling_for(TARGETS["h100"]):
     print(json.dumps([outcome.error for outcome in compiled_kernels(kernels)]))
 """
 
+pytestmark = pytest.mark.xdist_group("targets")
 torch_test = pytest.mark.torch
 Sampled = Callable[[str, str], Report]
 

@@ -38,7 +38,7 @@ from core.runs.tools.tasks import (
 from tests.support.asking import MATMUL, answered, ask, ask_of, kernels, ran
 from tests.support.sample import one_in
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.xdist_group("targets")]
 SECONDS = r"[\d.]+ s"
 
 

@@ -12,7 +12,7 @@ from core import CompileJob, LocalEngine, Model, Report, Runner, Store, open_rep
 from core.worker.triton import NothingToLaunch, TargetDriver
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.xdist_group("targets")]
 
 HELPER = """
 import triton
