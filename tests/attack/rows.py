@@ -149,7 +149,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/core/commands/test_agents.py::test_without_the_right_no_tool_runs_code": ("agent 6",),
     "tests/core/commands/test_agents.py::test_an_agent_that_only_looks_starts_nothing": ("agent 1",),
     "tests/core/commands/test_agents.py::test_no_answer_is_longer_than_its_budget_and_says_what_it_leaves_out": ("agent 4",),
-    "tests/core/commands/test_agents_protocol.py::test_a_thousand_calls_are_answered": ("agent 4",),
+    "tests/core/commands/test_agents_protocol.py::test_hundreds_of_calls_are_answered": ("agent 4",),
     "tests/core/commands/test_agents_protocol.py::test_more_calls_at_once_than_allowed_are_refused": ("agent 4",),
     "tests/core/runs/test_archive.py::test_an_imported_run_belongs_to_nobody_here": ("role 5",),
     "tests/core/runs/test_engine.py::test_a_run_starts_on_a_new_fork_server_if_the_first_died": ("kill 3",),

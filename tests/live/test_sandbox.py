@@ -84,9 +84,8 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]:
         path.write_text("another secret")
     monkeypatch.setenv("STREAMLIT_SECRETS_FILES", str(tmp_path / "cfg" / "secrets.toml"))
     monkeypatch.setenv("COMPILEBOARD_ARCHIVE", f"file://{tmp_path}/archive")
-    # A sandbox has a cache of its own: it would compile a header, and programs that ask for vector instructions.
+    # A sandbox has a cache of its own: it would compile a header.
     monkeypatch.setenv("TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS", "0")
-    monkeypatch.setenv("TORCHINDUCTOR_VEC_ISA_OK", "1")
     runner = Runner(store, open_engine(store))
     yield runner
     runner.engine.close()

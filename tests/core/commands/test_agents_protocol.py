@@ -183,17 +183,17 @@ def test_hostile_names_come_back_without_control_characters(home: Path, ask: Ask
     assert CONTROL.search(ask(read)) is None
 
 
-def test_a_thousand_calls_are_answered(home: Path, ask: Ask) -> None:
+def test_hundreds_of_calls_are_answered(home: Path, ask: Ask) -> None:
     run = run_id(home, "eager_backend")
 
     async def call(connected: Any) -> int:
         answered = 0
-        for _ in range(100):
+        for _ in range(30):
             group = [connected.call_tool("verdict", {"run": run}) for _ in range(10)]
             answered += sum(not each.is_error for each in await asyncio.gather(*group))
         return answered
 
-    assert ask(call) == 1_000
+    assert ask(call) == 300
 
 
 def started(home: Path) -> subprocess.Popen[bytes]:
