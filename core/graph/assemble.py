@@ -18,7 +18,7 @@ from core.analysis.work import NO_SHARED_DATA
 from core.base.words import bytes_, count, number
 from core.graph.model import TOP, Edge, Fact, Frames, GraphModel, Group, Largest, Launch, Node, Overlay
 from core.graph.modules import Arrangement, Branch, Origin, Trait, ancestors, arrange, chunk, grow, simplify
-from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, weights
+from core.graph.overlays import ESTIMATED_TIME, ONE_BY_ONE, named_overlays, standard_overlays, weights
 from core.report import Schedule
 
 # Maximum nodes of a graph that is shown without folding.
@@ -33,7 +33,7 @@ MOST_UNKNOWN = 0.2  #: share of ops of unknown size up to which shares are shown
 # Minimum share of equal nodes in two similar modules.
 SIMILAR = 0.6
 MOST_REFUSALS = 2  #: refusals named on a launch
-ESTIMATED_SHARES = ("share of bytes", "time (estimated)")
+ESTIMATED_SHARES = ("share of bytes", ESTIMATED_TIME)
 
 
 class Link(NamedTuple):
@@ -285,7 +285,7 @@ def _share(name: str, sums: Sequence[float], first: int, last: int) -> list[Fact
 
 def _time(sums: Sequence[float], first: int, last: int, measured: bool) -> list[Fact]:
     if not measured:
-        return _share("time (estimated)", sums, first, last)
+        return _share(ESTIMATED_TIME, sums, first, last)
     if sums[last] == sums[first]:
         return []
     return [Fact("time (measured)", sums[last] - sums[first], "s"), *_share("share of time", sums, first, last)]
@@ -382,18 +382,22 @@ class _Stacker:
 def largest(
     name: str, groups: Sequence[Group | None], amounts: Sequence[float], texts: Sequence[str]
 ) -> Largest | None:
-    """Return the first group with the largest amount, and how many have it; None without an amount."""
+    """Return the first group, by its label, with the largest amount, and how many have it; None without an amount."""
     places = [place for place, group in enumerate(groups) if group is not None and amounts and amounts[place] > 0]
     best = max(places, key=lambda place: (amounts[place], -place), default=None)
     group = groups[best] if best is not None else None
     if best is None or group is None:
         return None
     same = sum(amounts[place] == amounts[best] for place in places)
-    return Largest(name, group.badge, group.label, texts[best] + _times(same, "launches"), (group.id,))
+    return Largest(name, group.badge, _first(same) + group.label, texts[best], (group.id,))
 
 
-def _times(times: int, things: str = "") -> str:
-    return f" × {number(times)} {things}".rstrip() if times > 1 else ""
+def _times(times: int) -> str:
+    return f" × {number(times)}" if times > 1 else ""
+
+
+def _first(times: int) -> str:
+    return f"{number(times)} equal ones, first: " if times > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -431,23 +435,22 @@ class Refusals:
             yield "not fused with", count(more, "more launch", "more launches")
 
     def largest(self, groups: Sequence[Group]) -> Largest:
-        """Return the pair whose fusion could save most, or that shares most; `groups` are by place."""
+        """Return the first pair whose fusion could save most, or that shares most; `groups` are by place."""
         name = "largest missed fusion"
-        pair = max(self.pairs, key=lambda pair: (self.saves(pair), self.pairs[pair][0]), default=None)
+        pair = max(sorted(self.pairs), key=self._stake, default=None)
         if pair is None or not (self.saves(pair) or self.pairs[pair][0]):
             return Largest(name, "", "torch refused no pair", "none", ())
-        kind, size = self._kind(pair, groups), self.pairs[pair][0]
+        size, same = self.pairs[pair][0], sum(self._stake(each) == self._stake(pair) for each in self.pairs)
         text = f"{bytes_(size)} at stake" if size else "bytes not recorded"
-        text += _times(sum(self._kind(each, groups) == kind for each in self.pairs), "pairs")
         first, second = (groups[place] for place in pair)
         badges = " and ".join(group.badge for group in (first, second) if group.badge)
         label = f"both {first.label}" if first.label == second.label else f"{first.label} with {second.label}"
         text = text if self.saves(pair) else "none that saves bytes"
-        return Largest(name, badges, label, text, (first.id, second.id))
+        return Largest(name, badges, _first(same) + label, text, (first.id, second.id))
 
-    def _kind(self, pair: tuple[int, int], groups: Sequence[Group]) -> Hashable:
-        """Return what equal pairs share, such as those of each layer."""
-        return self.pairs[pair][0], self.saves(pair), *sorted((groups[at].badge, groups[at].label) for at in pair)
+    def _stake(self, pair: tuple[int, int]) -> tuple[bool, int]:
+        """Return the rank of a pair: whether its fusion could save bytes, and the bytes that both access."""
+        return self.saves(pair), self.pairs[pair][0]
 
     def inside(self, model: GraphModel, places: Mapping[str, int]) -> GraphModel:
         """Return the drawing with the missed fusions on each module that has both launches inside.

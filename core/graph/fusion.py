@@ -11,22 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import repeat
 
-from core.analysis.kernels.kernel import KernelNames, node_op
+from core.analysis.kernels.kernel import KernelNames, node_op, stack_of
 from core.analysis.work import working_ops
 from core.base.words import bytes_, count, duration_s, first_of, number, percent
 from core.graph.assemble import Link, Material, Refusals, assemble, largest, tree, with_launches
 from core.graph.fx import Reads, meta_text, op_node, via_words
-from core.graph.launches import (
-    MOST_OPS_NAMED,
-    FxNodes,
-    Kernels,
-    NestedGraph,
-    is_call,
-    launches,
-    replay,
-    with_parts,
-)
+from core.graph.launches import MOST_OPS_NAMED, FxNodes, Kernels, NestedGraph, is_call, launches, replay, with_parts
 from core.graph.model import TOP, GraphModel, Group, Largest, Launch, Node, collection_paused, launch_title
 from core.graph.modules import Branch, Origin, Trait, classes_of, line_words, module_at, shape_words
 from core.graph.overlays import (
@@ -39,12 +31,13 @@ from core.graph.overlays import (
     saved_bytes,
     saving_facts,
 )
-from core.graph.placing import idle_words, layer_of, part_words, placed_paths, spanned
-from core.ops.costs import Cost, FxCosts, aten_name
-from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
+from core.graph.placing import full_name, idle_words, layer_of, module_facts, part_words, placed_paths, spanned
+from core.ops.costs import Cost, aten_name, constants, op_class
+from core.report import FxNode, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
 RECORDED = "Bytes that the scheduler counts for a launch: all ops of a launch have its colour."
 SAVED_MOST = "saved most by fusion"
+NO_LINES = "none: torch records no lines inside torch.nn"
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
 
 Member = tuple[int, str]
@@ -99,7 +92,10 @@ class _Drawing:
         self._buffers = {buffer.name: buffer for buffer in schedule.buffers}
         recorded = ((node.name, Module(node.module, node.module_class)) for node in nodes.values() if node.module)
         self._modules = {**dict(recorded), **schedule.modules}
-        self._classes = classes_of(self._modules.values())
+        self._classes, self._fixed = classes_of(self._modules.values()), constants(nodes)
+        self._stack = stack_of(module_path(module.path) for module in self._modules.values())
+        has_lines = not self._modules or any(node.place for node in nodes.values())
+        self._no_lines = "not recorded" if has_lines else NO_LINES
         self._ops = working_ops(schedule, nodes)
         self._reads = Reads(nodes, {name for _, name in self._members}, parts)
         self._pairs: Collection[tuple[int, int]] = ()
@@ -138,11 +134,14 @@ class _Drawing:
 
     def _largest(self, groups: Sequence[Group]) -> Iterator[Largest | None]:
         """Yield the launches that lead in time, bytes and saved bytes, and the largest missed fusion."""
+        modules = [module_path(self._origins[place].module) for place in range(len(groups))]
+        names = map(full_name, self._labels, modules, repeat(self._stack), repeat(self._classes))
+        groups = [replace(group, label=name) for group, name in zip(groups, names, strict=True)]
         launched = [group if launch.kernel else None for launch, group in zip(self._launches, groups, strict=True)]
         moved, saved = [cost.bytes or 0 for cost in self._launch_costs], [size or 0 for size in self._saved]
         below = [max(0, (eager or 0) - size) for eager, size in zip(self._eager_bytes, moved, strict=True)]
         times = [time or 0.0 for time in self._times] if self._total_s else self._estimates
-        shares = [self._time_words(place).removesuffix(" of time") for place in range(len(launched))]
+        shares = [self._time_words(place).replace(" of time", "") for place in range(len(launched))]
         yield largest("most time" if self._total_s else "most time, estimated", launched, times, shares)
         yield largest("most bytes", launched, moved, [*map(bytes_, moved)])
         if self._schedule.has_steps:
@@ -172,7 +171,7 @@ class _Drawing:
                 reads[target][source] = None
         drawn = [self._launches[place] for place in places]
         paths = placed_paths([self._paths(launch) for launch in drawn], [list(read) for read in reads])
-        own = [self._origin(launch, path) for launch, path in zip(drawn, paths, strict=True)]
+        own = [self._origin(place, path) for place, path in zip(places, paths, strict=True)]
         self._origins.update(zip(places, own, strict=True))
         root = tree(
             own, [self._kind(launch) for launch in drawn], [list(read) for read in reads], source=self._source,
@@ -227,9 +226,8 @@ class _Drawing:
     def _kernel_facts(self, place: int) -> Iterator[tuple[str, str]]:
         """Yield a launch's modules, lines, inputs of the graph, its place, and its kernel's number."""
         launch = self._launches[place]
-        if names := dict.fromkeys(".".join(path[1:]) or path[0] for path in self._paths(launch)):
-            yield "spans" if len(names) > 1 else "module", first_of(list(names), MOST_OPS_NAMED)
-        yield "lines", line_words(self._nodes[name] for name in launch.members if name in self._nodes) or "not recorded"
+        yield from module_facts(self._paths(launch), self._classes)
+        yield "lines", line_words(self._own_ops(place)) or self._no_lines
         outside = dict.fromkeys(each for name in launch.members for each in self._reads.outside(name))
         if self._schedule.is_recorded and self._part_of[place] == TOP:
             read = {name for node in launch.nodes for name, _ in node.reads}
@@ -289,7 +287,8 @@ class _Drawing:
         if not self._estimates or not self._launches[place].kernel:
             return ""
         estimate = round(100 * self._estimates[place])
-        return f"about {estimate} % of time" if estimate else "under 1 % of time"
+        about = f"about {estimate} %" if estimate else "under 1 %"
+        return f"{about} of time by {self._launch_costs[place].limit}"
 
     @cached_property
     def _estimates(self) -> list[float]:
@@ -320,6 +319,13 @@ class _Drawing:
         words = self._names.named(kernel, origins, self._schedule, apart if self._is_generated(launch) else ())
         return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
 
+    def _own_ops(self, place: int) -> list[FxNode]:
+        """Return the ops that tell where a launch is from: no constants, copies, and ops of another launch."""
+        known = [self._nodes[name] for name in self._launches[place].members if name in self._nodes]
+        own = [node for node in known if self._home[node.name] == place]
+        working = [node for node in own if node.name not in self._fixed and op_class(node.target) != "copy"]
+        return working or own or known
+
     def _ops_named(self, names: Collection[str]) -> set[str]:
         """Return the ops of FX nodes, and those of the calls of eager that they are a part of."""
         calls = {self._schedule.eager_calls[self._eager[name]].op for name in names if name in self._eager}
@@ -331,9 +337,8 @@ class _Drawing:
         named = [name for name in known if name not in self._nodes or self._nodes[name].inputs] or known
         return [module_path(self._modules[name].path) for name in named]
 
-    def _origin(self, launch: Launch, path: ModulePath) -> Origin:
-        known = (self._nodes[name] for name in launch.members if name in self._nodes)
-        first = next((node for node in known if node.source), None)
+    def _origin(self, place: int, path: ModulePath) -> Origin:
+        first = next((node for node in self._own_ops(place) if node.source), None)
         module = module_at(path, self._classes)
         return Origin(module.path, module.kind, "", first.source if first else None, first.code if first else "")
 
@@ -440,7 +445,7 @@ class _Drawing:
                 sizes[name] = max(size, sizes.get(name, 0))
         stored: dict[Member, int] = {}
         if not self._schedule.is_recorded:
-            return self._read_elsewhere()
+            return self._reads.elsewhere(self._launches)
         for place, launch in enumerate(self._launches):
             for node in launch.nodes:
                 kept = {name for name, _ in fused.get(node.name, node).writes}
@@ -448,17 +453,6 @@ class _Drawing:
                 last = self._reads.last_op(launch, node)
                 if size:
                     stored[place, last] = stored.get((place, last), 0) + size
-        return stored
-
-    def _read_elsewhere(self) -> dict[Member, int]:
-        """Bytes of the values that another launch reads, by their shapes: they must be in memory."""
-        costs = FxCosts(dict(self._nodes))
-        stored = {}
-        for place, name in self._members:
-            sources = [source for source, _ in self._reads.of(name)] if name in self._nodes else []
-            for source in sources:
-                if (place, source) not in self._number:
-                    stored[self._copies[source][0], source] = costs.size(source) or 0
         return stored
 
     def _edges(self) -> Iterator[Link]:

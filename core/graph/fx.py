@@ -389,6 +389,17 @@ class Reads:
         read = {source for name in own if name in self._nodes for source, _ in self.of(name)}
         return next((name for name in reversed(own) if name not in read), own[-1])
 
+    def elsewhere(self, launches: Sequence[Launch]) -> dict[tuple[int, str], int]:
+        """Return the bytes, by launch and op, of the values that another launch reads: they must be in memory."""
+        costs, first, stored = FxCosts(self._nodes), dict[str, int](), dict[tuple[int, str], int]()
+        for place, name in [(place, name) for place, each in enumerate(launches) for name in each.members]:
+            first.setdefault(name, place)
+        for launch in launches:
+            for name in [name for name in launch.members if name in self._nodes]:
+                read = (source for source, _ in self.of(name) if source not in launch.owner)
+                stored |= {(first[source], source): costs.size(source) or 0 for source in read}
+        return stored
+
     def _walk(self, name: str) -> dict[str, tuple[str, ...]]:
         read: dict[str, tuple[str, ...]] = {}
         seen: set[str] = set()

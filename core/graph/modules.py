@@ -9,13 +9,14 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from core.base.words import ranges_words
+from core.base.words import first_of, ranges_words
 from core.graph.model import TOP, GroupKind
 from core.ops.costs import UNKNOWN, Cost
 from core.report import FxNode, Module, ModulePath, Place, module_path
 from core.report.nodes import MOST_REMEMBERED
 
 LONGEST_LABEL = 120  #: a module's label
+MOST_CALLED = 2  #: files named that the lines of a launch call
 
 
 class Origin(NamedTuple):
@@ -263,23 +264,30 @@ class Trait(NamedTuple):
 def line_words(nodes: Iterable[FxNode]) -> str:
     """Return the user's lines of nodes, `m.py:64–66, 306; loss.py:9`, and the code of a single line.
 
-    The file with most nodes comes first.
+    The file with most nodes comes first. Lines of other files that these lines call are last: `; calls sdpa.py:28`.
     """
-    return _line_words(tuple((each.source.file, each.source.line, each.code) for each in nodes if each.source))
+    places = ((node.place, node.source or node.place, node.code) for node in nodes)
+    return _line_words(tuple((at, inner, code) for at, inner, code in places if at and inner))
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _line_words(places: tuple[tuple[str, int, str], ...]) -> str:
-    """Return the words of lines, each with its file and code; repeated layers have equal ones."""
+def _line_words(places: tuple[tuple[Place, Place, str], ...]) -> str:
+    """Return the words of lines, each with the line that it calls and this line's code; equal for repeated layers."""
+    called = first_of(_file_words(inner for at, inner, _ in places if at.file != inner.file), MOST_CALLED)
+    words = "; ".join([*_file_words(at for at, _, _ in places), *([f"calls {called}"] if called else [])])
+    code = {code for at, inner, code in places if at.short == inner.short} if len({*places}) == 1 else ()
+    return ": ".join(filter(None, [words, *code]))
+
+
+def _file_words(places: Iterable[Place]) -> list[str]:
     files: dict[str, list[int]] = {}
-    for file, line, _ in places:
-        files.setdefault(file, []).append(line)
-    words = []
-    for file, lines in sorted(files.items(), key=lambda each: -len(each[1])):
-        first = Place(file, lines[0]).short.removesuffix(str(lines[0]))
-        words.append(first + ranges_words(sorted({*lines})))
-    code = {code for _, _, code in places} if len({*places}) == 1 else ()
-    return ": ".join(filter(None, ["; ".join(words), *code]))
+    for place in places:
+        files.setdefault(place.file, []).append(place.line)
+    names = {file: Place(file, lines[0]).short.removesuffix(str(lines[0])) for file, lines in files.items()}
+    return [
+        names[file] + ranges_words(sorted({*lines}))
+        for file, lines in sorted(files.items(), key=lambda it: -len(it[1]))
+    ]
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

@@ -18,6 +18,7 @@ from core.ops.costs import CALLS, Cost, FxCosts, op_class
 from core.report import FxNode, Kernel, Report, Schedule, SchedulerNode
 
 ONE_BY_ONE = "From shapes and dtypes, without fusion; views move no bytes. Symbolic shapes are not counted."
+ESTIMATED_TIME = "time by bytes and FLOPs"
 ESTIMATED = "Estimated share of the total: the larger of bytes and FLOPs of each op, at 20 FLOPs per byte."
 FROM_EAGER = "The largest difference from eager, where the node's value was compared: the model's output."
 FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the node's value was compared."
@@ -65,7 +66,7 @@ def standard_overlays(nodes: Sequence[Node], traits: Sequence[Trait], costs_note
     time = (
         number("time", "time (measured)", "s", seconds, "Measured per kernel, split over its ops by their estimates.")
         if measured
-        else number("time", "time (estimated)", "%", seconds, ESTIMATED)
+        else number("time", ESTIMATED_TIME, "%", seconds, ESTIMATED)
     )
     return [
         category("kernel", "kernel", [node.kernel for node in nodes], "Known on the graph that Inductor lowered."),

@@ -7,12 +7,14 @@ it is in that layer, even if some of its ops are in no layer or in the next laye
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from core.analysis.kernels.kernel import path_words, shortened
 from core.analysis.work import leaves
-from core.graph.launches import FxNodes, Kernels, NestedGraph, launches
+from core.base.words import first_of
+from core.graph.launches import MOST_OPS_NAMED, FxNodes, Kernels, NestedGraph, launches
 from core.report import FusionRound, FxNode, ModulePath, Schedule, SchedulerNode
 
 MOST_NESTED = 20_000  #: nodes of nested graphs in a drawing
@@ -260,6 +262,21 @@ def part_words(part: NestedGraph) -> str:
     """Return the role of a nested graph, such as "true branch", otherwise its name."""
     name = part.path.rstrip("/").rpartition("/")[2].partition("#")[0]
     return LABELS.get(name.rstrip("0123456789").removesuffix("_"), name)
+
+
+def module_facts(paths: Sequence[ModulePath], classes: Mapping[ModulePath, str]) -> Iterator[tuple[str, str]]:
+    """Yield the module of a launch's ops with its class, or the first of several modules."""
+    names = {path: ".".join(path[1:]) or path[0] for path in paths}
+    if len(names) > 1:
+        yield "spans", first_of([*names.values()], MOST_OPS_NAMED)
+    for path, name in names.items() if len(names) == 1 else ():
+        yield "module", f"{name} ({classes[path]})" if path in classes else name
+
+
+def full_name(label: str, path: ModulePath, stack: ModulePath, classes: Mapping[ModulePath, str]) -> str:
+    """Return a launch's display name with its module below the list of layers `stack`; of the root, its class."""
+    layer = path_words(shortened(path, stack)) or classes.get(path, "")
+    return label if " · " in label or not layer else f"{layer} · {label}"
 
 
 def idle_words(node: SchedulerNode) -> str:

@@ -142,6 +142,11 @@ class Cost(NamedTuple):
             return None
         return max(self.bytes or 0, (self.flops or 0) / FLOPS_PER_BYTE)
 
+    @property
+    def limit(self) -> str:
+        """What decides the estimated time: "bytes" or "FLOPs"."""
+        return "bytes" if self.weight == (self.bytes or 0) else "FLOPs"
+
 
 FREE = Cost(0, 0)
 UNKNOWN = Cost(None, None)

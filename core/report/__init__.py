@@ -130,7 +130,17 @@ from core.report.nodes import (
     tensor_text,
 )
 from core.report.parts import stored
-from core.report.places import CacheEvent, Frame, Module, ModulePath, Payload, Place, frame_id, module_path
+from core.report.places import (
+    CacheEvent,
+    Frame,
+    Module,
+    ModulePath,
+    Payload,
+    Place,
+    frame_id,
+    is_library,
+    module_path,
+)
 from core.report.run import (
     Call,
     Counters,

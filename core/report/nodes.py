@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import prod
 from typing import Literal
 
-from core.report.places import Module, Payload, Place, Record
+from core.report.places import Module, Payload, Place, Record, user_line
 
 Op = Literal["placeholder", "get_attr", "call_function", "call_method", "call_module", "output"]
 # Torch's dtype name → the short name that torch prints in annotated graph code.
@@ -80,6 +80,11 @@ class FxNode:
     module_class: str = ""
     stack: tuple[Place, ...] = ()
     graph: tuple[FxNode, ...] = ()
+
+    @property
+    def place(self) -> Place | None:
+        """The line that the node is from, by preference the user's own; None if not recorded."""
+        return user_line(self.stack) or self.source
 
 
 @dataclass(frozen=True, slots=True)

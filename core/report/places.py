@@ -6,7 +6,8 @@ The module also has the base class of the worker's own records.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from posixpath import basename
@@ -21,6 +22,8 @@ CALL_COUNT = re.compile(r"@\d+$")
 # The file of a notebook's cell.
 CELL = re.compile(r"cell \d+\.py")
 LIST_INDEX = re.compile(r"_(?=\d+(?:_|$))|(?<=\d)_")
+# Files that the user can't edit: installed packages, torch, and Python's standard library.
+LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
 # Prefix of a compilation within a graph of compiled autograd.
 CAPTURE = re.compile(r"(?<![^:])!\d+/")
 ModulePath = tuple[str, ...]
@@ -55,6 +58,23 @@ class Place:
             return ""
         name = basename(self.file)
         return f"{name.removesuffix('.py')}, line {self.line}" if CELL.fullmatch(name) else f"{name}:{self.line}"
+
+
+@lru_cache(maxsize=10_000)
+def is_library(file: str) -> bool:
+    """Return True if a file belongs to an installed package or to Python itself."""
+    return LIBRARY.search(file) is not None
+
+
+def user_line(stack: Sequence[Place]) -> Place | None:
+    """Return the user's innermost line of a stack; None for an empty stack.
+
+    Without a line of the user, it is a line of the model's file in its library: that of most `forward` functions.
+    """
+    own = [place for place in stack if not is_library(place.file)]
+    files = Counter(place.file for place in stack if place.name == "forward")
+    model = [place for place in stack if place.file in dict(files.most_common(1))]
+    return (own or model or [None, *stack])[-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from core.graph.overlays import ops_without_launch
 from core.graph.placing import nested_parts
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.blocks import Column, Table
-from core.views.glossary import GLOSSARY
+from core.views.glossary import GLOSSARY, INTERMEDIATE, REFUSALS
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from core.views.speedup import call_times
@@ -60,28 +60,10 @@ SIGNS = (
     "Edges are as wide as their bytes; dashed ones are not in the scheduler's traffic. Two bars across an edge: torch "
     "refused to fuse. A dashed hull is a library call, or has no kernel. A hull's number is that of its kernel."
 )
+OUTSIDE = "outside kernels: guards, the wrapper, gaps between launches"
 MOST_REMOVED = 8  #: removed ops that are named
 MOST_TITLE_CHARS = 140  #: characters of the title of a node after fusion
 MOST_BETWEEN = 4  #: launches that are named between two others
-# Beginning of a reason of torch, and what it means.
-INTERMEDIATE = "intermediate nodes"
-MEANINGS = {
-    INTERMEDIATE: "Others between them need a result of the first, and the second needs theirs.",
-    NO_SHARED_DATA: "No access of one is an access of the other (same buffer, part and order): torch sees no saving.",
-    "memory deps did not match": "The second reads the first's result in another order than the first writes it.",
-    "numel/rnumel mismatch": "Their loops have different sizes.",
-    "invalid loop order": "No order of loops fits both.",
-    "tiling mismatch": "Their loops are tiled in different ways.",
-    "node1 must go before node2": "The first must run before the second.",
-    "exceeds max fusion": "The fused node would be larger than `max_fusion_size`.",
-    "fusion for buffer explicit disabled": "Inductor keeps this buffer apart.",
-    "score too low": "Fusing would save too little.",
-    "will create cycle": "A fused node would need its own result.",
-    "register spilling": "The fused kernel would need more registers than there are.",
-    "device mismatch": "They run on different devices.",
-    "template epilogue": "The matmul's template can't take this op in.",
-    "prologue fusion": "The matmul's template can't compute this input within it.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +84,7 @@ class FusionRefusal:
     def lines(self) -> list[str]:
         """The reasons as Markdown, one a line: what they mean, and torch's words."""
         because = [plain(self.because, LONGEST_TEXT)] if self.because else []
-        meant = (text for _, reason in self.recorded for begin, text in MEANINGS.items() if reason.startswith(begin))
+        meant = (text for _, reason in self.recorded for begin, text in REFUSALS.items() if reason.startswith(begin))
         between = [f"Between them: {plain(self.between, LONGEST_TEXT)}."] if self.between else []
         rounds = [f"Torch's words in round {number}: {code(text, LONGEST_TEXT)}" for number, text in self.recorded]
         lines = [*because, *dict.fromkeys(meant), *between, *rounds]
@@ -181,12 +163,12 @@ class FusionView:
 
     @property
     def title(self) -> str:
-        """Counts of ops, launches and kernels, with the changes of memory traffic if they are comparable."""
+        """Counts of ops, launches and kernels, and the memory traffic that fusion saves, if it is comparable."""
         traffic = traffic_within(self.schedule)
         after = launch_words(self._launches, self._kernels)
         inner = sum(bool(launch.kernel) for part in self._parts for launch in part.launches)
         after += f", {fmt.number(inner)} more in nested graphs" if inner else ""
-        saved = f"; traffic: {change_words(traffic) or 'none saved'} by fusion, {self._eager_change}" if traffic else ""
+        saved = f": fusion {_saved_words(change_words(traffic))}" if traffic else ""
         return f"{scope_words(self.report, self.compilation)}{self._ops_words} → {after}{saved}."
 
     @property
@@ -206,7 +188,7 @@ class FusionView:
         nodes = fmt.count(len(self.schedule.before) - idle, "scheduler node")
         nodes += f" ({fmt.number(idle)} more without code)" if idle else ""
         tried = f"{nodes}, {fusions}; the scheduler tried {rounds}.{self._all_graphs_words}"
-        return f"{GLOSSARY['fusion']} {tried}{moved} {counted}{gone} {SIGNS}"
+        return f"{GLOSSARY['fusion']} {tried}{moved} {counted}{gone}{self._time_words} {SIGNS}"
 
     @property
     def _all_graphs_words(self) -> str:
@@ -219,20 +201,30 @@ class FusionView:
         return f" All graphs of the compilation together: {launched} of {distinct}."
 
     @property
-    def _eager_change(self) -> str:
-        """Change of the launches' traffic against the estimate for eager's calls."""
-        moved, after = sum(call.bytes for call in self.schedule.eager_calls), self.schedule.bytes_after
-        change = change_words(Traffic(moved, after, at_most=False)) if moved and after is not None else ""
-        return f"about {change} than eager" if change else "as much as eager" if moved else "eager's not recorded"
+    def _eager_words(self) -> str:
+        """Traffic of the launches compared with the estimate for eager's calls; empty if not recorded."""
+        calls, after = self.schedule.eager_calls, self.schedule.bytes_after
+        moved = sum(call.bytes for call in calls)
+        if not moved or after is None:
+            return ""
+        change = change_words(Traffic(moved, after, at_most=False)) or "as much"
+        of_eager = f"{fmt.count(len(calls), 'call')} of ATen ops, about {fmt.bytes_(moved)}"
+        return f" Compared with eager instead ({of_eager}), the launches move about {change}: {fmt.bytes_(after)}."
 
     @property
-    def _eager_words(self) -> str:
-        """Estimate of eager's traffic beside the launches' count; empty if not recorded."""
-        calls, after = self.schedule.eager_calls, self.schedule.bytes_after
-        if not calls or after is None:
+    def _time_words(self) -> str:
+        """Sum of the launches' times beside the time of a call; empty if either was not measured."""
+        if KERNELS_STEP not in self._call_seconds or not self._seconds:
             return ""
-        eager, compiled = fmt.bytes_(sum(call.bytes for call in calls)), fmt.bytes_(after)
-        return f" Eager's {fmt.count(len(calls), 'call')} of ATen ops move about {eager}, the launches {compiled}."
+        inside, call = fmt.duration_s(sum(self._seconds.values())), self._call_seconds[KERNELS_STEP][1]
+        outside = f", {fmt.duration_s(self._outside_s)} of it {OUTSIDE}" if self._outside_s else ""
+        return f" Launches are timed one by one, {inside} together; a call takes {call}{outside}."
+
+    @property
+    def _outside_s(self) -> float:
+        """Seconds of a compiled call outside its launches; 0 without measured times, or if launches take longer."""
+        call_s, _ = self._call_seconds.get(KERNELS_STEP, (0.0, ""))
+        return max(0.0, call_s - sum(self._seconds.values())) if self._seconds else 0.0
 
     @cached_property
     def picture(self) -> GraphView:
@@ -276,6 +268,9 @@ class FusionView:
             if step.title in times:
                 seconds, text = times[step.title]
                 amounts.append(("time of a call", f"{text} a call", seconds / max(times.values())[0]))
+            if step.title == KERNELS_STEP and self._outside_s:
+                text = f"{fmt.duration_s(self._outside_s)} outside kernels"
+                amounts.append((f"of the call {OUTSIDE}", text, self._outside_s / max(times.values())[0]))
             yield GraphFrame(step.title, step.detail, amounts=tuple(amounts), missing=step.missing)
 
     @cached_property
@@ -314,7 +309,7 @@ class FusionView:
         columns: tuple[Column[RefusedPair], ...] = (
             Column("at stake", lambda row: row.size * row.saves, fmt.bytes_, width=66),
             Column("kernels", lambda row: " with ".join(KERNEL.sub(r"K\1", title) for title in titles[row.names])),
-            Column("reason", lambda row: next(filter(row.reason.startswith, MEANINGS), row.reason)),
+            Column("reason", lambda row: next(filter(row.reason.startswith, REFUSALS), row.reason)),
             Column("two launches", lambda row: " with ".join(titles[row.names])),
             Column("torch's words", lambda row: row.reason),
         )
@@ -334,7 +329,7 @@ class FusionView:
         is_one = self.hulls(left) == self.hulls(right)
         reasons = refusal_reasons(self.schedule, nodes[left], nodes[right], is_one)
         recorded = tuple((number, self._with_ops(reason)) for number, reason in reasons.recorded)
-        begins = [begin for _, reason in recorded for begin in MEANINGS if reason.startswith(begin)]
+        begins = [begin for _, reason in recorded for begin in REFUSALS if reason.startswith(begin)]
         shared = _shared_words(reasons.shared, bool(reasons.because), NO_SHARED_DATA in begins)
         is_apart = INTERMEDIATE in begins or reasons.because == UNTRIED
         between = nodes_between(self.schedule, nodes[left], nodes[right]) if is_apart else ()
@@ -498,6 +493,13 @@ def schedule_name(schedule: Schedule) -> str:
     direction = schedule.direction or "graph"
     name = f"{direction} {schedule.graph_id}" if schedule.graph_id >= 0 else direction
     return f"{name}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else name
+
+
+def _saved_words(change: str) -> str:
+    """Return what fusion saves by the change of traffic, such as 12.3 % less; empty for no change."""
+    if change.endswith("more"):
+        return f"moves {change} memory traffic"
+    return f"saves {change.removesuffix('less')}of memory traffic" if change else "saves no memory traffic"
 
 
 def _shared_words(shared: Mapping[str, int], is_explained: bool, is_apart: bool) -> str:

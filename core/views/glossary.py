@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from core.analysis.durations import PhaseTotal, phase_totals
+from core.analysis.work import NO_SHARED_DATA
 from core.base import words as fmt
 from core.base.decoder import toml_as
 from core.base.machine import package_version
@@ -76,6 +77,25 @@ def matching_terms(text: str) -> dict[str, Term]:
 GLOSSARY = {name: term.help for name, term in TERMS.items()}
 
 
+# Beginning of torch's reason not to fuse two nodes, and what it means.
+INTERMEDIATE = "intermediate nodes"
+REFUSALS = {
+    INTERMEDIATE: "Others between them need a result of the first, and the second needs theirs.",
+    NO_SHARED_DATA: "No access of one is an access of the other (same buffer, part and order): torch sees no saving.",
+    "memory deps did not match": "The second reads the first's result in another order than the first writes it.",
+    "numel/rnumel mismatch": "Their loops have different sizes.",
+    "invalid loop order": "No order of loops fits both.",
+    "tiling mismatch": "Their loops are tiled in different ways.",
+    "node1 must go before node2": "The first must run before the second.",
+    "exceeds max fusion": "The fused node would be larger than `max_fusion_size`.",
+    "fusion for buffer explicit disabled": "Inductor keeps this buffer apart.",
+    "score too low": "Fusing would save too little.",
+    "will create cycle": "A fused node would need its own result.",
+    "register spilling": "The fused kernel would need more registers than there are.",
+    "device mismatch": "They run on different devices.",
+    "template epilogue": "The matmul's template can't take this op in.",
+    "prologue fusion": "The matmul's template can't compute this input within it.",
+}
 NOT_TIMED = "not timed"
 MISSING = "not in the installed version"
 

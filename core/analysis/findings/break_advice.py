@@ -32,10 +32,8 @@ from core.analysis.repairs.source import (
     settings_of_break,
 )
 from core.base.syntax import expression
-from core.report import Frame, GraphBreak, Recompile, frame_id
+from core.report import Frame, GraphBreak, Recompile, frame_id, is_library
 
-# Files that the user can't edit: installed packages and Python's standard library.
-LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
 OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
 TORCH = re.compile(r"(?:^|/)torch/(?:_\w+|distributed|nn|optim|utils|autograd|fx)/")
 STANDARD = re.compile(r"(?:^|/)lib/python3\.\d+/(?!site-packages|dist-packages)|^<frozen ")
@@ -427,11 +425,6 @@ class Correction:
     hint: re.Pattern[str]
     fits: Callable[[GraphBreak], bool]
     text: str
-
-
-def is_library(file: str) -> bool:
-    """Return True if a file belongs to an installed package or to Python itself."""
-    return LIBRARY.search(file) is not None
 
 
 def is_generated(file: str) -> bool:

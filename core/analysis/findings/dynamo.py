@@ -14,7 +14,6 @@ from core.analysis.findings.break_advice import (
     cure_of_break,
     fix_proposal,
     fixes_of_break,
-    is_library,
     known_cure,
     owner_in_torch,
     raised_words,
@@ -38,7 +37,7 @@ from core.analysis.findings.number_advice import (
 from core.analysis.repairs.source import Proposal
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
-from core.report import NO_REASON, Compilation, GraphBreak, Place, Recompile, frame_id
+from core.report import NO_REASON, Compilation, GraphBreak, Place, Recompile, frame_id, is_library
 
 # Most compilations left before the recompile limit for a finding.
 FEW_LEFT = 2

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from core.graph.assemble import Refusals
-from core.graph.fusion import fusion_model
+from core.graph.fusion import NO_LINES, fusion_model
 from core.graph.launches import fusion_frames, launches, replay
 from core.graph.model import Fact, GraphModel, Group, Launch
 from core.graph.overlays import run_order
 from core.ops.costs import constants
-from core.report import Compilation, EagerCall, FxNode, Kernel, Schedule
+from core.report import Compilation, EagerCall, FxNode, Kernel, Place, Schedule
 from core.trace.parsers.build import build_report, load_graph, load_text
 from tests.support.places import ROOT, TRACES
 
@@ -84,7 +84,7 @@ def test_a_loop_that_reads_nothing_computes_nothing_but_constants(network: Case)
 @pytest.mark.parametrize("network", ["forward"], indirect=True)
 def test_a_kernel_that_only_fills_memory_is_not_named_after_the_ops_that_read_it(network: Case) -> None:
     zeros = next(group for group in network.model.groups if group.badge == "5")
-    assert (zeros.label, zeros.detail) == ("layers · zeros", "about 1 % of time · 2 ops")
+    assert (zeros.label, zeros.detail) == ("layers · zeros", "about 1 % of time by bytes · 2 ops")
     labels = [node.label for node in network.model.nodes[zeros.first : zeros.last]]
     assert labels == ["full", "fill for index_put"]
     assert facts(network.model)[zeros.id]["eager"] == "1 call: zeros"
@@ -170,7 +170,7 @@ def test_a_refused_pair_of_each_layer_is_counted_on_the_stack_and_once_on_each_l
     named = [replace(each, label=label) for each, label in zip(drawn, "..ab.ab", strict=True)]
     hulls = [named[at] for at in (2, 3, 5, 6)]
     most = Refusals(pairs).largest(hulls)
-    assert (most.text, most.value, most.ids) == ("a with b", "1.02 kB at stake × 2 pairs", ("g:a", "g:b"))
+    assert (most.text, most.value, most.ids) == ("2 equal ones, first: a with b", "1.02 kB at stake", ("g:a", "g:b"))
     assert Refusals({}).largest([]).value == "none"
 
 
@@ -185,9 +185,24 @@ def test_a_launch_names_its_modules_and_lines_and_an_op_its_line() -> None:
     own = facts(model)
     assert (own["g:op9"]["spans"], own["g:op9"]["lines"]) == ("self, norm2", "model.py:46–47")
     code = "x = x + self.down(F.gelu(self.up(self.norm2(x))))"
-    assert (own["g:op13"]["module"], own["g:op13"]["lines"]) == ("up", f"model.py:47: {code}")
+    assert (own["g:op13"]["module"], own["g:op13"]["lines"]) == ("up (Linear)", f"model.py:47: {code}")
     erf = next(node for node in model.nodes if node.id == "n:erf")
     assert erf.tooltip.splitlines()[0] == f"model.py:47: {code}"
+
+
+def test_a_shared_constant_has_no_line_in_the_launches_that_read_it() -> None:
+    case = transformer()
+    name = next(name for launch in case.launches if launch.id == "g:op14" for name in launch.members)
+    elsewhere = Place("/site-packages/loss.py", 9)
+    case.nodes[name] = replace(case.nodes[name], target="torch.ops.aten.full.default", inputs=(), source=elsewhere)
+    assert facts(case.model)["g:op14"]["lines"].startswith("model.py:47")
+
+
+def test_a_model_without_a_line_of_its_own_says_why_and_names_its_module() -> None:
+    case = transformer()
+    case.nodes = {name: replace(node, source=None, stack=()) for name, node in case.nodes.items()}
+    own = facts(case.model)["g:op13"]
+    assert (own["module"], own["lines"]) == ("up (Linear)", NO_LINES)
 
 
 def test_a_module_that_is_only_a_number_has_its_class_unlike_a_kernels_number() -> None:
@@ -203,7 +218,7 @@ def test_savings_by_fusion_and_against_eagers_calls_are_apart() -> None:
     own = facts(model)["g:op14"]
     assert own["fusion saved"] == "nothing: lowering made one scheduler node of its 5 ops"
     gelu_launch = next(group for group in model.groups if group.id == "g:op14")
-    assert gelu_launch.detail == "about 8 % of time · about 6.29 MB less than eager · 5 ops"
+    assert gelu_launch.detail == "about 8 % of time by bytes · about 6.29 MB less than eager · 5 ops"
     assert own["eager"] == "5 calls: mul_4, mul_5, erf +2"
     assert own["against eager"] == "about 6.29 MB less: 10.5 MB by its calls, 4.19 MB here"
     assert facts(model)["g:op9"]["fusion saved"] == "2.11 MB: 4 scheduler nodes in one kernel"

@@ -164,7 +164,7 @@ def test_a_groups_facts_say_what_flows_in_and_out_and_its_share() -> None:
     facts = {fact.name: fact.value for fact in fx_model(nodes).groups[0].facts}
     assert facts == {
         "share of bytes": pytest.approx((136 + 20) / (136 + 20 + 28)),
-        "time (estimated)": pytest.approx((136 + 20) / (136 + 20 + 28)),
+        "time by bytes and FLOPs": pytest.approx((136 + 20) / (136 + 20 + 28)),
         "in": "f32[4, 8]",
         "out": "f32[3]",
     }

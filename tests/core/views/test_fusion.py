@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from core.analysis.speed import speed
 from core.analysis.work import distinct_kernels, newest_compilations, work
+from core.base.words import duration_s
 from core.graph.model import HULLS
 from core.report import DebugFile, EagerCall, Kernel, Payload, SchedulerNode
 from core.trace.parsers.build import build_report
-from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView, RefusedPair, fusion_schedules
+from core.views.fusion import INLINED, OUTSIDE, SIGNS, FusionRefusal, FusionView, RefusedPair, fusion_schedules
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
 from core.views.progress import evidence
@@ -32,8 +34,7 @@ def fusion() -> FusionView:
 
 def test_the_title_counts_ops_launches_and_kernels(fusion: FusionView) -> None:
     assert fusion.name == "inference 0"
-    title = "26 ops → 9 launches of 6 kernels; traffic: 12.3 % less by fusion, eager's not recorded."
-    assert fusion.title == title
+    assert fusion.title == "26 ops → 9 launches of 6 kernels: fusion saves 12.3 % of memory traffic."
     assert fusion.help == (
         f"{GLOSSARY['fusion']} 15 scheduler nodes (1 more without code), 6 fusions; the scheduler tried 2 rounds. "
         f"12.3 % less memory traffic (25.7 MB → 22.6 MB), by fusing scheduler nodes; {INLINED} "
@@ -45,8 +46,7 @@ def test_the_title_counts_ops_launches_and_kernels(fusion: FusionView) -> None:
 def test_without_a_fusion_nothing_became_something_else(fusion: FusionView) -> None:
     schedule = replace(fusion.schedule, rounds=(), after=fusion.schedule.before)
     assert (
-        replace(fusion, schedule=schedule).title
-        == "26 ops → 9 launches of 6 kernels; traffic: none saved by fusion, eager's not recorded."
+        replace(fusion, schedule=schedule).title == "26 ops → 9 launches of 6 kernels: fusion saves no memory traffic."
     )
 
 
@@ -199,18 +199,34 @@ def test_a_branch_is_drawn_without_the_ops_around_it() -> None:
 @pytest.mark.parametrize(
     ("factor", "words"),
     [
-        (2, "about 50.0 % less than eager"),
-        (1, "as much as eager"),
-        (0.5, "about 100 % more than eager"),
-        (0, "eager's not recorded"),
+        (2, "(1 call of ATen ops, about 45.1 MB), the launches move about 50.0 % less: 22.6 MB."),
+        (1, "(1 call of ATen ops, about 22.6 MB), the launches move about as much: 22.6 MB."),
+        (0.5, "(1 call of ATen ops, about 11.3 MB), the launches move about 100 % more: 22.6 MB."),
     ],
 )
-def test_the_title_has_the_traffic_against_eagers_calls(fusion: FusionView, factor: float, words: str) -> None:
+def test_the_help_has_the_traffic_against_eagers_calls(fusion: FusionView, factor: float, words: str) -> None:
     after = fusion.schedule.bytes_after
     assert after is not None
-    calls = (EagerCall("aten.gelu.default", ("mul",), round(after * factor)),) if factor else ()
+    calls = (EagerCall("aten.gelu.default", ("mul",), round(after * factor)),)
     view = replace(fusion, schedule=replace(fusion.schedule, eager_calls=calls))
-    assert view.title == f"26 ops → 9 launches of 6 kernels; traffic: 12.3 % less by fusion, {words}."
+    assert f" Compared with eager instead {words}" in view.help
+
+
+def test_launches_and_what_is_outside_of_them_add_up_to_a_call() -> None:
+    log = TRACES / "measured" / "trace.log"
+    report = recorded_report(log)
+    compilation = report.compilations[0]
+    view = FusionView(report, compilation, compilation.schedules[0], reader(log, compilation))
+    steady = speed(report.timing)
+    assert steady is not None
+    times = next(overlay for overlay in view.picture.model.overlays if overlay.name == "time")
+    inside_s = sum(filter(None, times.values))
+    *_, (_, call, of_call), (name, outside, of_outside) = view.picture.frames[-1].amounts
+    assert steady.compiled_s * (1 - of_outside / of_call) == pytest.approx(inside_s)
+    assert name == f"of the call {OUTSIDE}"
+    rest = f"{duration_s(steady.compiled_s - inside_s)} outside kernels"
+    assert (call, outside) == (f"{duration_s(steady.compiled_s)} a call", rest)
+    assert f"one by one, {duration_s(inside_s)} together; a call takes {call[:-7]}, {outside[:-16]} of it" in view.help
 
 
 @pytest.mark.parametrize("scenario", sorted(path.parent.name for path in TRACES.glob("*/trace.log")))

@@ -1,6 +1,9 @@
 """Nodes with the lines that they come from, as the worker records them."""
 
 import json
+from dataclasses import replace
+
+import pytest
 
 from core.report import FxNode, Place
 from core.trace.parsers.fx_text import with_stacks
@@ -37,3 +40,21 @@ def test_a_stack_that_goes_on_and_on_is_cut() -> None:
     a, b = with_stacks([node("a"), node("b")], text)
     assert len(a.stack) == 200
     assert b.stack == ()
+
+
+@pytest.mark.parametrize(
+    ("stack", "line"),
+    [
+        ([("/home/m.py", 3), ("/site-packages/layers.py", 9)], 3),
+        ([("/site-packages/model.py", 3), ("/site-packages/model.py", 5), ("/site-packages/attention.py", 9)], 5),
+        ([("/lib/python3.11/contextlib.py", 4)], 4),
+        ([], 7),
+    ],
+)
+def test_a_node_is_from_the_users_innermost_line_then_from_the_models_file(
+    stack: list[tuple[str, int]], line: int
+) -> None:
+    places = tuple(Place(file, at, "attend" if "attention" in file else "forward") for file, at in stack)
+    place = replace(node("a"), source=Place("graph.py", 7), stack=places).place
+    assert place is not None
+    assert place.line == line

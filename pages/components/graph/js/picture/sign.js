@@ -17,7 +17,7 @@ const SHORT = {
   "launches per layer": "launches each",
   "share of bytes": "of bytes",
   "share of time": "of time",
-  "time (estimated)": "of time",
+  "time by bytes and FLOPs": "of time by bytes and FLOPs",
 };
 
 /** @typedef {Placed & { item: GroupItem }} PlacedGroup */
@@ -85,7 +85,7 @@ export function signOf({ item, w, h, open }, k, size, film) {
 // A share without the word for its whole.
 /** @param {string} figure */
 function shortFigure(figure) {
-  return figure.replace(/ of \w+$/, "");
+  return figure.replace(/ of \w+$/, "").replace(/ of time by .*$/, " by bytes");
 }
 
 // The share of a measured time, which stands behind it.
@@ -133,7 +133,7 @@ function fitted(text, most) {
 function figureOf(item, { eager, fusing }) {
   if (isHull(item)) {
     const [time] = (item.detail ?? "").split(" · ");
-    return time.replace(/ \(.*\)$| of time$/, "").replace("about ", "≈").replace("under ", "<");
+    return time.replace(/ \(.*\)$| of time(?= by |$)/, "").replace("about ", "≈").replace("under ", "<");
   }
   const facts = item.facts ?? [];
   if (fusing) return eager ? facts.find(([name]) => name === "eager")?.[1] ?? "" : "";
