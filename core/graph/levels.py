@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from heapq import heapify, heappop, heappush
 from math import ceil
 from time import monotonic
 
@@ -33,7 +34,7 @@ FOLD_SIGN = 18.0
 MOST_FACTS, FACT_CHARS = 2, 8  #: with a unit, beside the number of launches
 # A group with at least this fraction of the ops is unfolded first.
 HEAVY = 0.75
-NEARLY_ALL = 0.9
+LEAST_COST = 0.01
 # Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
 PART = 0.1
 MOST_PARTS = 3  #: modules of a graph that are unfolded at first
@@ -377,23 +378,40 @@ def heaviest_groups(model: GraphModel) -> Iterator[int]:
 
 
 def _descend(model: GraphModel, group: int, ops: int) -> Iterator[int]:
-    """Yield the groups that hold most of the ops, from the outside.
-
-    Equal layers stay folded, unless they are nearly all that a drawing of launches has: then the first one is open.
-    """
-    launched = any(each.kind in HULLS for each in model.groups)
+    """Yield the groups that hold most of the ops, from the outside; equal layers stay folded beside other groups."""
     while True:
         below = [~member for member in index_of(model).children[group] if member < 0]
         heavy = [child for child in below if model.groups[child].count >= HEAVY * ops]
-        is_stack = bool(heavy) and model.groups[heavy[0]].kind == "stack"
-        fills = launched and is_stack and model.groups[heavy[0]].count >= NEARLY_ALL * ops
-        if not heavy or (is_stack and len(below) > 1 and not fills):
+        if not heavy or (model.groups[heavy[0]].kind == "stack" and len(below) > 1):
             return
         group = heavy[0]
         yield group
-        if fills:
-            yield ~index_of(model).children[group][0]
-            return
+
+
+def costliest_groups(model: GraphModel, boxes: int) -> Iterator[int]:
+    """Yield the groups to open first in a drawing of launches: those that cost most, each after its parent.
+
+    The cost is the time, measured or estimated, otherwise the number of ops. Of equal layers only the first is open. No
+    more than `boxes` boxes are drawn in all. Groups with a hundredth of the cost or less stay folded.
+    """
+    index = index_of(model)
+    time = next((number for number, overlay in enumerate(model.overlays) if overlay.name == "time"), TOP)
+    costs = [index.value(time, group) if time != TOP else None for group in range(len(model.groups))]
+    if not any(costs):
+        costs = [group.count for group in model.groups]
+    tops = [~member for member in index.children[TOP] if member < 0]
+    least, boxes = LEAST_COST * sum(costs[group] or 0 for group in tops), boxes - len(index.children[TOP])
+    waiting = [(-(costs[group] or 0), group) for group in tops]
+    heapify(waiting)
+    while waiting and -waiting[0][0] > least:
+        _, group = heappop(waiting)
+        inside = index.children[group]
+        if len(inside) > boxes:
+            continue
+        boxes -= len(inside)
+        yield group
+        for child in [~member for member in inside if member < 0][: 1 if model.groups[group].kind == "stack" else None]:
+            heappush(waiting, (-(costs[child] or 0), child))
 
 
 def as_dot(model: GraphModel) -> str:

@@ -369,7 +369,7 @@ class Index:
 
     def painted(self, group: int) -> list[int | float | None]:
         """Return a folded group's value for each overlay."""
-        return [self._value(number, overlay, group) for number, overlay in enumerate(self._model().overlays)]
+        return [self.value(number, group) for number in range(len(self._model().overlays))]
 
     def frames(self, group: int) -> Frames:
         """Return the frames in which any of a group's nodes exists."""
@@ -377,8 +377,9 @@ class Index:
         folded = model.groups[group]
         return union(node.frames for node in model.nodes[folded.first : folded.last])
 
-    def _value(self, number: int, overlay: Overlay, group: int) -> int | float | None:
-        folded = self._model().groups[group]
+    def value(self, number: int, group: int) -> int | float | None:
+        """Return a folded group's value for an overlay, by the overlay's number."""
+        overlay, folded = self._model().overlays[number], self._model().groups[group]
         first, last = folded.first, folded.last
         if overlay.folded != "sum":
             values = [value for value in overlay.values[first:last] if value is not None]

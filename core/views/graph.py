@@ -22,6 +22,7 @@ from core.graph.levels import (
     as_dot,
     as_json,
     between,
+    costliest_groups,
     digest,
     find,
     heaviest_groups,
@@ -37,7 +38,8 @@ from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
 MOST_NAMED = 3  #: nodes in the title of a subgraph
 MOST_LAUNCHES = 12  #: launches that are listed for a layer
-MOST_OPENED_ITEMS = 400  #: items of a drawing when it opens
+MOST_OPENED_ITEMS = 400  #: items of a graph when it opens
+MOST_OPENED_BOXES = 40  #: boxes of a larger drawing of launches when it opens
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,11 @@ class GraphView:
         """Return the layouts of the groups that are unfolded at first.
 
         A graph with few ops unfolds all groups. A larger graph unfolds forward and backward, or else the groups
-        around the model's layers, with the kernel launches in them, up to `MOST_OPENED_ITEMS` items.
+        around the model's layers, up to `MOST_OPENED_ITEMS` items. A larger drawing of kernel launches unfolds what
+        costs most, up to `MOST_OPENED_BOXES` boxes.
         """
+        if len(self.model.nodes) > SMALL and any(group.kind in HULLS for group in self.model.groups):
+            return [self.level(group) for group in costliest_groups(self.model, MOST_OPENED_BOXES)]
         sides = [number for number, group in enumerate(self.model.groups) if group.kind == "direction"]
         groups = (
             range(len(self.model.groups)) if len(self.model.nodes) <= SMALL else sides or heaviest_groups(self.model)
@@ -93,18 +98,7 @@ class GraphView:
             if items > MOST_OPENED_ITEMS:
                 break
             opened.append(group)
-        hulls = [hull for group in opened for hull in self.hulls(group) if hull not in opened]
-        for hull in hulls:
-            items += len(children[hull])
-            if items > MOST_OPENED_ITEMS:
-                break
-            opened.append(hull)
         return [self.level(group) for group in opened if group != TOP]
-
-    def hulls(self, group: int) -> list[int]:
-        """Return the kernel launches among a group's direct members; they unfold together with the group."""
-        below = (~member for member in index_of(self.model).children[group] if member < 0)
-        return [member for member in below if self.model.groups[member].kind in HULLS]
 
     def launches_in(self, group: int) -> list[str]:
         """Return the titles and facts of a group's first launches, and how many more there are."""

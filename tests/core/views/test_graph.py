@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core.graph.fx import fx_model
-from core.graph.model import TOP, Edge, Fact, GraphModel, Group, Node
+from core.graph.model import TOP, Edge, Fact, GraphModel, Group, Node, Overlay
 from core.report import FxNode
 from core.views.graph import GraphView
 from tests.support.reports.fx_nodes import fx
@@ -57,6 +57,21 @@ def test_layers_that_are_nearly_all_launches_open_as_their_first() -> None:
     placed = tuple(replace(node, group=2 if at < 32 else 4 if at < 64 else TOP) for at, node in enumerate(nodes))
     launched = GraphView(GraphModel(placed, (), tuple(groups)))
     assert opened(launched) == ["Layer", "layers.0", "mul of 0"]
+
+
+def test_launches_that_take_most_time_are_open_and_a_large_one_that_takes_none_is_folded() -> None:
+    sizes, seconds = (20, 20, 30, 2), (0.001, 0.9, 0.09, 0.009)
+    starts = [sum(sizes[:at]) for at in range(5)]
+    groups = tuple(
+        Group(f"g:op{at}", f"K{at}", "", "launch", TOP, starts[at], starts[at + 1], size)
+        for at, size in enumerate(sizes)
+    )
+    owner = [at for at, size in enumerate(sizes) for _ in range(size)]
+    nodes = tuple(Node(f"n:{number}", "mul", "", "pointwise", group) for number, group in enumerate(owner))
+    values = tuple(seconds[group] / sizes[group] for group in owner)
+    time = Overlay("time", "time (measured)", "number", "s", values, "sum")
+    assert opened(GraphView(GraphModel(nodes, (), groups, (time,)))) == ["K1"]
+    assert opened(GraphView(GraphModel(nodes, (), groups))) == ["K2", "K3"]
 
 
 def chain(length: int) -> GraphView:
