@@ -146,7 +146,7 @@ def test_the_fusion_page_films_the_steps_from_ops_to_launches(runs: dict[str, st
 
     assert_sound(app)
     assert titles(app)[0].startswith(
-        "26 ops → 9 launches of 6 kernels; traffic: 12.3\N{NO-BREAK SPACE}% less by fusion"
+        "26 ops → 9 launches of 6 kernels: fusion saves 12.3\N{NO-BREAK SPACE}% of memory traffic"
     )
     assert [frame["title"] for frame in data["frames"]][:3] == ["Ops", "Scheduler nodes", "Fusion 1 of 6, round 1"]
     assert data["frames"][-1]["detail"] == "6 kernels; each hull is one launch; no node joined another since"
