@@ -74,7 +74,7 @@ def user_line(stack: Sequence[Place]) -> Place | None:
     own = [place for place in stack if not is_library(place.file)]
     files = Counter(place.file for place in stack if place.name == "forward")
     model = [place for place in stack if place.file in dict(files.most_common(1))]
-    return (own or model or [None, *stack])[-1]
+    return next(reversed(own or model or stack), None)
 
 
 @dataclass(frozen=True, slots=True)

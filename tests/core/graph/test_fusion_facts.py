@@ -195,7 +195,7 @@ def test_a_shared_constant_has_no_line_in_the_launches_that_read_it() -> None:
     name = next(name for launch in case.launches if launch.id == "g:op14" for name in launch.members)
     elsewhere = Place("/site-packages/loss.py", 9)
     case.nodes[name] = replace(case.nodes[name], target="torch.ops.aten.full.default", inputs=(), source=elsewhere)
-    assert facts(case.model)["g:op14"]["lines"].startswith("model.py:47")
+    assert str(facts(case.model)["g:op14"]["lines"]).startswith("model.py:47")
 
 
 def test_a_model_without_a_line_of_its_own_says_why_and_names_its_module() -> None:
