@@ -382,7 +382,7 @@ class _Stacker:
 def largest(
     name: str, groups: Sequence[Group | None], amounts: Sequence[float], texts: Sequence[str]
 ) -> Largest | None:
-    """Return the first group, by its label, with the largest amount, and how many have it; None without an amount."""
+    """Return the first group with the largest amount, and how many have it; None without an amount."""
     places = [place for place, group in enumerate(groups) if group is not None and amounts and amounts[place] > 0]
     best = max(places, key=lambda place: (amounts[place], -place), default=None)
     group = groups[best] if best is not None else None

@@ -378,7 +378,7 @@ def heaviest_groups(model: GraphModel) -> Iterator[int]:
 
 
 def _descend(model: GraphModel, group: int, ops: int) -> Iterator[int]:
-    """Yield the groups that hold most of the ops, from the outside; equal layers stay folded beside other groups."""
+    """Yield the groups that hold most of the ops, from the outside; layers beside others stay folded."""
     while True:
         below = [~member for member in index_of(model).children[group] if member < 0]
         heavy = [child for child in below if model.groups[child].count >= HEAVY * ops]
@@ -389,7 +389,7 @@ def _descend(model: GraphModel, group: int, ops: int) -> Iterator[int]:
 
 
 def costliest_groups(model: GraphModel, boxes: int) -> Iterator[int]:
-    """Yield the groups to open first in a drawing of launches: those that cost most, each after its parent.
+    """Yield the groups of a drawing of launches that cost most, to open first; each after its parent.
 
     The cost is the time, measured or estimated, otherwise the number of ops. Of equal layers only the first is open. No
     more than `boxes` boxes are drawn in all. Groups with a hundredth of the cost or less stay folded.

@@ -272,7 +272,7 @@ def line_words(nodes: Iterable[FxNode]) -> str:
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _line_words(places: tuple[tuple[Place, Place, str], ...]) -> str:
-    """Return the words of lines, each with the line that it calls and this line's code; equal for repeated layers."""
+    """Return the words of lines, each with the line that it calls and its code; layers have equal ones."""
     called = first_of(_file_words(inner for at, inner, _ in places if at.file != inner.file), MOST_CALLED)
     words = "; ".join([*_file_words(at for at, _, _ in places), *([f"calls {called}"] if called else [])])
     code = {code for at, inner, code in places if at.short == inner.short} if len({*places}) == 1 else ()

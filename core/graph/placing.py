@@ -274,7 +274,7 @@ def module_facts(paths: Sequence[ModulePath], classes: Mapping[ModulePath, str])
 
 
 def full_name(label: str, path: ModulePath, stack: ModulePath, classes: Mapping[ModulePath, str]) -> str:
-    """Return a launch's display name with its module below the list of layers `stack`; of the root, its class."""
+    """Return a launch's display name with its module, below the layers' list `stack`, or the root's class."""
     layer = path_words(shortened(path, stack)) or classes.get(path, "")
     return label if " · " in label or not layer else f"{layer} · {label}"
 

@@ -144,7 +144,7 @@ class Cost(NamedTuple):
 
     @property
     def limit(self) -> str:
-        """What decides the estimated time: "bytes" or "FLOPs"."""
+        """The part that decides the estimated time: "bytes" or "FLOPs"."""
         return "bytes" if self.weight == (self.bytes or 0) else "FLOPs"
 
 

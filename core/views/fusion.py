@@ -222,7 +222,7 @@ class FusionView:
 
     @property
     def _outside_s(self) -> float:
-        """Seconds of a compiled call outside its launches; 0 without measured times, or if launches take longer."""
+        """Seconds of a compiled call outside its launches; 0 if unknown, or if launches take longer."""
         call_s, _ = self._call_seconds.get(KERNELS_STEP, (0.0, ""))
         return max(0.0, call_s - sum(self._seconds.values())) if self._seconds else 0.0
 

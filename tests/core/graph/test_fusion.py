@@ -12,11 +12,7 @@ from core.analysis.kernels.ledger import fusion_schedules
 from core.analysis.work import groups_after, moved_bytes, steps
 from core.code.output_code import find_kernels
 from core.graph.fusion import fusion_model
-from core.graph.launches import (
-    Kernels,
-    fusion_frames,
-    launches,
-)
+from core.graph.launches import Kernels, fusion_frames, launches
 from core.graph.model import HULLS, FusionStep, GraphModel, Largest, Launch
 from core.graph.overlays import launch_seconds, ops_without_launch, saved_bytes
 from core.ops.costs import CALLS, op_class
