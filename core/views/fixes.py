@@ -32,6 +32,7 @@ from core.runs.status import Status
 from core.views.blocks import Code, Drawn, Listing, PageBlock, folded, paragraph
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.proofs import (
+    NOT_REACHED,
     REFUTED,
     WITHOUT_EFFECT,
     AppliedView,
@@ -209,9 +210,9 @@ class FixesView:
 
     @property
     def are_left(self) -> bool:
-        """True if a fix has a claim that was not tried."""
+        """True if trials have not reached a fix's claim."""
         made = (key for key, claim in self._claims.items() if isinstance(claim, claims.Claim))
-        return any(key not in self._shown or self._shown[key].outcome == "not tried" for key in made)
+        return any(key not in self._shown or self._shown[key].why in NOT_REACHED for key in made)
 
     def of_all(self) -> Fix | None:
         """Return the first fix of each problem, combined; None if fewer than two are compatible."""

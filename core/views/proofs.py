@@ -36,6 +36,8 @@ TIME_WORDS = f"Takes up to {fmt.limit_s(ASKED_S)}, or twice the run's own time i
 CLEARLY_S, CLEARLY = 0.5, 0.3
 # Refusals that the run itself gives: the fix would have no effect.
 REFUTED: tuple[claims.WhyNot, ...] = ("is set", "differs by instance")
+# Claims that the trials did not reach: another request tries them.
+NOT_REACHED: tuple[claims.WhyNot, ...] = ("no time", "other claims first", "ended")
 
 
 def claim_words(claim: claims.Claim, function: str = "") -> str:

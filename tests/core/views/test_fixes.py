@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from core import CompileJob, Model, Report, load_text
+from core.analysis.repairs.claims import Proof, RunTrials, WhyNot
 from core.report import Recompile
 from core.views.fixes import DYNAMIC, FixesView, TrialView
 from core.views.texts import SourceView
@@ -32,6 +35,18 @@ def test_all_compatible_fixes_are_one_job() -> None:
     assert fix.job is not None
     assert [sorted(step) for step in fix.job.repairs] == [["hoist:41", "keep_tensor:31", "print_op:20:x", "where:25"]]
     assert (fix.job.conditions.dynamo, fix.job.repairs_of) == ({"capture_dynamic_output_shape_ops": True}, "run")
+
+
+@pytest.mark.parametrize(("why", "are_left"), [("another is proven", False), ("no time", True), ("ended", True)])
+def test_fixes_are_left_to_try_only_where_the_trials_did_not_reach_them(why: WhyNot, are_left: bool) -> None:
+    fixes = fixes_of("graph_break_zoo")
+    edits = ("hoist:41", "keep_tensor:31", "print_op:20:x", "where:25", "cond:25", "constant:41")
+    settings = ("dynamo.capture_dynamic_output_shape_ops=True", "dynamo.capture_scalar_outputs=True")
+    proven = tuple(Proof(key, "repaired") for key in (*edits, *settings))
+    assert fixes.are_left
+    assert not replace(fixes, trials=RunTrials(proven)).are_left
+    untried = (*proven[:-1], replace(proven[-1], outcome="not tried", why=why))
+    assert replace(fixes, trials=RunTrials(untried)).are_left is are_left
 
 
 def test_a_fix_has_no_job_where_the_code_may_not_run() -> None:
