@@ -29,6 +29,7 @@ from tests.support.browser import PATIENCE_S, contexts, new_context, page, serve
 from tests.support.browsers import FLAGS, NoBrowser, executable
 from tests.support.engines import Cluster, Elsewhere, FakeSite
 from tests.support.homes import CACHE
+from tests.support.imports import nodes_of, tree_of
 from tests.support.places import ROOT
 from tests.support.ray_site import RaySites, ray_sites
 from tests.support.sample import DAY, case_of, is_sampled
@@ -117,6 +118,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(pytest.mark.xdist_group(_group(item)))
         if item.get_closest_marker("long") and is_sampled(case_of(item)):
             item.add_marker(pytest.mark.sampled)
+
+
+def pytest_sessionfinish() -> None:
+    """Free the syntax trees that the laws of the house have read: pytest and Python look for garbage at the end, which
+    takes ten seconds among them.
+    """
+    tree_of.cache_clear()
+    nodes_of.cache_clear()
 
 
 def _group(item: pytest.Item) -> str:
