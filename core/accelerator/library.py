@@ -3,8 +3,6 @@
 Tensors are passed as addresses and never copied. The runtime is built at first use and stored in the build cache.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import os

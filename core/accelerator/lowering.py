@@ -4,8 +4,6 @@
 torch's partitioner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import getitem

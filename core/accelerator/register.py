@@ -1,7 +1,5 @@
 """Registration of the backend `accelerator` with torch; its code is imported at the first graph."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compile time by torch's phases, each instant counted once, and the device's idle time by cause."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict

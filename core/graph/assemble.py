@@ -5,8 +5,6 @@ neighbouring layers become one group: "TransformerBlock × 12". The facts of a g
 shapes, and share of bytes and time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

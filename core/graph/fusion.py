@@ -6,8 +6,6 @@ alone, frame 1 the scheduler nodes, each further frame one fusion, and the last 
 were recorded, a frame with them comes first. No position changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property

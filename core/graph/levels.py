@@ -1,7 +1,5 @@
 """Layout of one level of a graph: the members of a group, folded subgroups, box sizes, and neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b

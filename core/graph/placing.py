@@ -4,8 +4,6 @@ A box is in the innermost module that contains all its ops. The exception is a b
 it is in that layer, even if some of its ops are in no layer or in the next layer.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Checks of a job's fields, and the second configuration of a bit-by-bit comparison."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

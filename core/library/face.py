@@ -11,8 +11,6 @@ Importing the package loads neither torch nor the dashboard; each name is loaded
 `compileboard/__init__.py`.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

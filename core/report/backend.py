@@ -4,8 +4,6 @@ Custom backends: calls, executions and annotations. `accelerator`: segments, pro
 ABI.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from core.base.machine import Load

@@ -1,7 +1,5 @@
 """Types of the report. Sizes are in bytes, times in seconds or microseconds, as the field names say."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 

@@ -8,8 +8,6 @@ A submission, also in another process with the same home, ends the trial that ex
 else runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import heapq
 import os

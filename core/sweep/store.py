@@ -10,8 +10,6 @@ A row is a cell with the results of its run.
                         /rows/<run>.json  the row of a finished run, recreated if missing
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

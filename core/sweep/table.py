@@ -4,8 +4,6 @@ The table is a pure function of the reports and statuses of the sweep's runs. Ro
 cached, so that a table of 200 rows is read quickly.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import hashlib

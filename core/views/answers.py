@@ -1,7 +1,5 @@
 """Answers about a run or a compilation: errors, results, times, guards, dynamic shapes, memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Fusion of one scheduled graph: drawings, steps, and pairs that are not fused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

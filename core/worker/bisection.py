@@ -4,8 +4,6 @@ Torch's CompilerBisector compiles the same calls again in each trial. Torch's mi
 which is written as a model's file.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import re

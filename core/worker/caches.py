@@ -9,8 +9,6 @@ Torch logs the components of an FX graph's key, and those of AOTAutograd's only 
 module, AOTAutograd's settings and torch's source are each a single hash there.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import platform

@@ -5,8 +5,6 @@ the exported program; the others have separate model copies. The text of a graph
 artifact `capture`.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import time

@@ -1,7 +1,5 @@
 """Options of `torch._inductor.config` and `torch._dynamo.config`: names, aliases, values, defaults."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 import os

@@ -1,7 +1,5 @@
 """Capabilities of this machine's torch: versions, devices, backends."""
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import os

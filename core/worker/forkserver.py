@@ -10,8 +10,6 @@ supervisor leaves behind. Each forked process has a directory of temporary files
 process has ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

@@ -5,8 +5,6 @@ tensors; the loads and stores of program X,Y,Z of the first launch are recorded.
 dictionary of tensors) is compared with its `expected`.
 """
 
-from __future__ import annotations
-
 import runpy
 import sys
 from dataclasses import dataclass, field

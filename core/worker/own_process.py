@@ -5,8 +5,6 @@ still gets all records. Apart from a hook for labels and the recorder of cache k
 passes and settings stay as they are.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -5,8 +5,6 @@ again when the script imports torch: TORCH_LOGS, TORCH_TRACE, and the settings o
 loaded for each model copy, and registers its backends and ops each time.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os

@@ -9,8 +9,6 @@ close the handlers of torch's logger. `LogWatch` checks that the log is still th
 checks that a log has its last record.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

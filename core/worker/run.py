@@ -4,8 +4,6 @@ The log begins with the job and the machine. It ends with the error, if any, and
 recorders are enabled together while the calls are made.
 """
 
-from __future__ import annotations
-
 import errno
 import faulthandler
 import os

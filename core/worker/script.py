@@ -5,8 +5,6 @@ own function. A compiled module stays torch's own object, with a recorder around
 returned in a wrapper. Calls of torch.compile in torch's own code are not recorded.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import inspect

@@ -3,8 +3,6 @@
 If a library crashes its process or never returns, only the task fails, not the run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

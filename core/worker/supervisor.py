@@ -6,8 +6,6 @@ and on SIGUSR1 when the fork server ends (interrupted). If the supervisor itself
 with it, and the fork server ends the rest.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import select

@@ -3,8 +3,6 @@
 Triton's modules are imported late: the driver must be installed before Inductor, which uses it at import.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Triton's interpreter runs the kernels on the CPU, and a note in the run says so.
 compiling a kernel for a target needs no launch, and works as before.
 """
 
-from __future__ import annotations
-
 import contextvars
 import functools
 import importlib.util

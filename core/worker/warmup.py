@@ -5,8 +5,6 @@ choosing. Two functions of torch are wrapped for all runs: one rebuilds broken o
 processes each header only once.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

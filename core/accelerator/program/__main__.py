@@ -3,8 +3,6 @@
 Without OUT, print the program in FILE as text. With OUT, read text from FILE and write a program to OUT.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Hex dump of a program's file in rows of 16 bytes, with explanations as in docs/program-format.md."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A file is a header, a table of six sections, and the sections, each with a CRC32
 pieces, since constants may not fit into memory.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ program's file, as in `core/accelerator/runtime/opcodes.h`. The text has a line 
 instruction, step and piece of the constants, with values as JSON. `program_of` reads the text.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Kernels are matched by shared FX nodes, then by order. The kernels' sources are 
 and `side_of` read them there.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence

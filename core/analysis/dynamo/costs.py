@@ -4,8 +4,6 @@ Without a break, its resume functions and the callees that it keeps from being i
 The ops of these frames stay, so the backend's time and the kernel launches are no cost of the break.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Features of kernels that decide their times: traffic, loops and ops, or the sizes of a product."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator

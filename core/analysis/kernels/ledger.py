@@ -4,8 +4,6 @@
 and FLOPs (Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

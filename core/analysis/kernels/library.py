@@ -1,7 +1,5 @@
 """Features of library calls that decide their times: products, convolutions, attention, sorts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Claims of repairs and settings: the counts that a proposal must reach, and proofs by trials."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

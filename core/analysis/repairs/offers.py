@@ -5,8 +5,6 @@ To add a rule, write a function in one of the neighbouring modules. Add it to `R
 finds a subscript with it, and `scheduler_steps` finds the steps of learning-rate schedulers.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 A rule takes the name that varies: an input, an attribute, a global. `store_after` takes the line that stores a number.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator, Sequence
 

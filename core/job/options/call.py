@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -264,12 +265,14 @@ def _region_name(value: str | None) -> str:
     return "" if value is None or len(value) <= LONGEST_REGION_NAME else f"at most {LONGEST_REGION_NAME} characters"
 
 
+# An option of the compiled side alone, which sweeps change and visitors choose.
+compiled_option = partial(Option, axis=True, visitors=True, eager=False)
+compiled_switch = partial(compiled_option, read=flag)
 CALL: tuple[Option, ...] = (
-    Option(
+    compiled_option(
         "compile.mode",
         "one of torch's sets of Inductor options",
         read=word_or_none,
-        axis=True,
         check=one_of(None, *MODES),
         flag=Flag(COMPILE, choices=MODES),
         form=ChoiceField(
@@ -279,14 +282,11 @@ CALL: tuple[Option, ...] = (
             f"convolution and keeps the best. {TORCH_COMPILE}",
         ),
         what_if=WhatIf("mode"),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_option(
         "compile.dynamic",
         "dynamic shapes from the start, or never",
         read=dynamic,
-        axis=True,
         flag=Flag(COMPILE, kind="pair"),
         form=ChoiceField(
             at=("call", 0, 2),
@@ -295,29 +295,20 @@ CALL: tuple[Option, ...] = (
             "Always: symbols from the start.",
         ),
         what_if=WhatIf("dynamic"),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_option(
         "compile.backend",
         "a name that torch lists, a built-in backend, or a callable of the model's file or of another file",
-        axis=True,
         flag=Flag(COMPILE, metavar="NAME|FILE.py[:NAME]"),
         form=FormField(at=("call", 0, 0)),
         what_if=WhatIf("backend"),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_switch(
         "compile.fullgraph",
         "fail at the first graph break",
-        read=flag,
-        axis=True,
         flag=Flag(COMPILE, kind="pair"),
         form=SwitchField(at=("call", 1, 2), help="Raise an error at the first graph break instead of running eagerly."),
         what_if=WhatIf("fullgraph"),
-        visitors=True,
-        eager=False,
     ),
     Option(
         "compile.options",
@@ -332,21 +323,16 @@ CALL: tuple[Option, ...] = (
         visitors=True,
         eager=False,
     ),
-    Option(
+    compiled_switch(
         "compile.disable",
         "make torch.compile a no-op",
-        read=flag,
-        axis=True,
         flag=Flag(COMPILE, kind="pair"),
         form=SwitchField(at=("conditions", 4, 0), help="`torch.compile(disable=True)`: the model runs eagerly."),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_option(
         "compile.recompile_limit",
         "compilations of a frame in this call of torch.compile before it runs eagerly (torch 2.13)",
         read=whole_or_none,
-        axis=True,
         check=within(0, MOST_RECOMPILES, "a whole number from 0 up"),
         flag=Flag(COMPILE, type=int),
         form=NumberField(
@@ -357,22 +343,16 @@ CALL: tuple[Option, ...] = (
             help="Compilations of a frame before it runs eagerly. Empty: `torch._dynamo.config.recompile_limit` "
             "(torch 2.13).",
         ),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_switch(
         "compile.isolate_recompiles",
         "count the recompiles of this call of torch.compile by themselves (torch 2.13)",
-        read=flag,
-        axis=True,
         flag=Flag(COMPILE, kind="pair"),
         form=SwitchField(
             at=("conditions", 4, 1),
             label="isolate recompiles",
             help="Do not count recompiles of other calls of torch.compile on the same function (torch 2.13).",
         ),
-        visitors=True,
-        eager=False,
     ),
     Option(
         "compile.shapes_spec",

@@ -3,8 +3,6 @@
 Each option is one row of `RUN`.
 """
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from typing import get_args
@@ -22,6 +20,8 @@ from core.job.options.call import (
     SwitchField,
     TextField,
     WhatIf,
+    compiled_option,
+    compiled_switch,
     one_of,
     within,
 )
@@ -99,11 +99,10 @@ RUN: tuple[Option, ...] = (
         what_if=WhatIf("batch", {str(size): size for size in (1, 2, 8, 32, 128, 512)}, field="batch"),
         visitors=True,
     ),
-    Option(
+    compiled_option(
         "marks",
         "mark a dimension dynamic, such as 0.0; repeat",
         read=several,
-        axis=True,
         flag=Flag(INPUTS, name="--mark", kind="several", metavar="WHERE", parse=tuple),
         form=TextField(
             at=("conditions", 2, 1),
@@ -113,13 +112,10 @@ RUN: tuple[Option, ...] = (
             example="0.0, mask.1",
             help="Dimensions to mark with `torch._dynamo.mark_dynamic` before each compiled call.",
         ),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_option(
         "conditions.stance",
         "that of torch.compiler.set_stance for compiled calls",
-        axis=True,
         check=one_of(*STANCES),
         flag=Flag(CONDITIONS, choices=STANCES),
         form=ChoiceField(
@@ -129,14 +125,11 @@ RUN: tuple[Option, ...] = (
             f"is recorded, and the run continues. {SET_STANCE}",
         ),
         what_if=WhatIf("stance"),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_option(
         "conditions.force_backend",
         "of torch.compiler.set_stance, in the default stance",
         read=word,
-        axis=True,
         flag=Flag(CONDITIONS, metavar="NAME"),
         form=FormField(
             at=("conditions", 0, 2),
@@ -144,21 +137,15 @@ RUN: tuple[Option, ...] = (
             label="force backend",
             help=f"`force_backend` of {SET_STANCE}: replaces the job's backend; only in the default stance.",
         ),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_switch(
         "conditions.primed",
         "make the first compiled call in the default stance",
-        read=flag,
-        axis=True,
         flag=Flag(CONDITIONS, kind="on"),
         form=SwitchField(
             at=("conditions", 1, 0),
             help="Make the first compiled call in the default stance, so that compiled code exists.",
         ),
-        visitors=True,
-        eager=False,
     ),
     Option(
         "conditions.dynamo",
@@ -175,11 +162,10 @@ RUN: tuple[Option, ...] = (
         visitors=True,
         eager=False,
     ),
-    Option(
+    compiled_option(
         "conditions.caches",
         "share only compiled objects; start with empty caches; with caches that another process has filled; or with "
         "its bundle of torch.compiler.save_cache_artifacts alone",
-        axis=True,
         flag=Flag(CONDITIONS, choices=get_args(Caches)),
         form=ChoiceField(
             at=("conditions", 0, 3),
@@ -189,19 +175,13 @@ RUN: tuple[Option, ...] = (
             "empty caches, as on a new machine. Warm: another process fills the FX graph and AOTAutograd caches first. "
             "Bundle: the caches have only what that process saved by `torch.compiler.save_cache_artifacts`.",
         ),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_switch(
         "measure",
         "do not time eager against compiled",
-        read=flag,
-        axis=True,
         flag=Flag(MEASURED, name="--no-measure", kind="off"),
         form=SwitchField(at=("call", 4, 2), help="Time eager and compiled, interleaved, for about 1.5 s."),
         what_if=WhatIf("measured"),
-        visitors=True,
-        eager=False,
     ),
     Option(
         "rival",
@@ -224,11 +204,9 @@ RUN: tuple[Option, ...] = (
         flag=Flag(MEASURED, name="--rival-model", metavar="FILE.py", parse=lambda typed: code_of(typed, "rival_code")),
         eager=False,
     ),
-    Option(
+    compiled_switch(
         "memory",
         "measure the memory of an eager and a compiled call",
-        read=flag,
-        axis=True,
         flag=Flag(MEASURED, kind="on"),
         form=SwitchField(
             at=("conditions", 1, 1),
@@ -236,14 +214,11 @@ RUN: tuple[Option, ...] = (
             label="measure memory",
             help="Measure the memory of an eager and a compiled call.",
         ),
-        visitors=True,
-        eager=False,
     ),
-    Option(
+    compiled_option(
         "numerics",
         "compare with float64",
         read=word,
-        axis=True,
         flag=Flag(MEASURED, choices=("results", "nodes")),
         form=ChoiceField(
             at=("conditions", 1, 2),
@@ -252,8 +227,6 @@ RUN: tuple[Option, ...] = (
             label="compare with float64",
             help="Compare eager and compiled with float64: all results, or also every node of the FX graphs.",
         ),
-        visitors=True,
-        eager=False,
     ),
     _extra(
         "neighbours",

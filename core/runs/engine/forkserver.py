@@ -9,8 +9,6 @@
 The server's first message is Ready, or FailureMessage before it ends. It sends Alive every second.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

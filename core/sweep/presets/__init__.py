@@ -1,7 +1,5 @@
 """Presets: questions for any model, each answered with a sentence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from core.base.words import number

@@ -4,8 +4,6 @@
 first calls of a process with empty caches, with caches that another process filled, and with that process's bundle.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

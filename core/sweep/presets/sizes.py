@@ -4,8 +4,6 @@
 the others in the backward (`torch._functorch.config.activation_memory_budget`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -4,8 +4,6 @@ A restarted attempt creates new symbols, so symbols of the earlier attempt are d
 specializations.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

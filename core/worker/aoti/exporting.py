@@ -3,8 +3,6 @@
 A `.pt2` package is a zip archive with untrusted file names, so none of its files is extracted.
 """
 
-from __future__ import annotations
-
 import re
 import time
 import zipfile

@@ -4,8 +4,6 @@ The backend is from torch's list, the model's file or the job's code. Torch know
 are loaded on first use.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ path. Padding of matmuls follows `torch/_inductor/fx_passes/pad_mm.py` up to the
 torch never pads a memory-bound matmul.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager

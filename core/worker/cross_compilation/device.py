@@ -8,8 +8,6 @@ The shim lets torch trace CUDA fake tensors without a device. The shim is built 
 is imported, so this module imports torch only inside functions.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import importlib.util

@@ -6,8 +6,6 @@ CPU code: sizes and strides as `aten/src/ATen/native/cuda` and `cudnn` allocate 
 without CPU code is a graph break. With unknown sizes, torch raises the same error as on the device.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 

@@ -6,8 +6,6 @@ A kernel's resources come from Triton's bundled tools, or from the binary itself
 too (`core.worker.kernel_tools.triton_ladder`), but not for a cached binary.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

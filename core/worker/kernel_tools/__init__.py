@@ -3,8 +3,6 @@
 A tool raises ToolError with the compiler's message.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable
 from pathlib import Path

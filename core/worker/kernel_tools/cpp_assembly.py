@@ -1,7 +1,5 @@
 """Assembly of a C++ kernel, compiled with Inductor's flags, and scripts run by kernel tools."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -11,8 +11,6 @@ function (in AOTAutograd, Dynamo's cache) call the instrumented code. Afterwards
 restored.
 """
 
-from __future__ import annotations
-
 import ast
 import time
 from collections.abc import Callable, Collection, Iterator

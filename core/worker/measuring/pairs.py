@@ -10,8 +10,6 @@ such sample is paired with a wall-clock sample of as many back-to-back calls, la
 An alternative configuration is timed in the run's own process: two processes may differ by more than it gains.
 """
 
-from __future__ import annotations
-
 import random
 import statistics
 import time

@@ -7,8 +7,6 @@ STREAM, the best sample counts: a ceiling is a rate that was reached once. The b
 stored. Later runs measure again until a measurement has no noise from other processes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

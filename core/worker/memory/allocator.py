@@ -9,8 +9,6 @@ scratch memory, is missing. On a CPU, the release of memory allocated before the
 recording starts one call early. Marks in the record show the user's line, the module and the kernel.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import sys

@@ -5,8 +5,6 @@ the frame nor the code, but the hook's caller is the frame's call site. So if th
 frames with compiled code, each frame was entered once.
 """
 
-from __future__ import annotations
-
 import dis
 import importlib
 import re

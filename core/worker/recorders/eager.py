@@ -1,7 +1,5 @@
 """Recorder of eager's calls: the ATen op that each FX node of a lowered graph was decomposed from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Iterable, Iterator
 from math import prod

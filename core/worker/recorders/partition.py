@@ -1,7 +1,5 @@
 """Recorders of AOTAutograd's min-cut partitioner, of saved values, and of autotuning."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Iterator

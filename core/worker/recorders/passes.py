@@ -3,8 +3,6 @@
 `change` compares two snapshots of an FX graph. `printed` returns chosen nodes as torch prints them.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os

@@ -4,8 +4,6 @@ A backward node gets the module of its forward node. Stacks and files are record
 so that recording delays no call.
 """
 
-from __future__ import annotations
-
 import linecache
 import re
 import sysconfig

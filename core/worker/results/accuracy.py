@@ -1,7 +1,5 @@
 """Accuracy of one value, and of one call's results: eager and compiled compared with float64."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

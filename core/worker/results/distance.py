@@ -1,7 +1,5 @@
 """Distance of two tensors, computed in bounded memory."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Judge of a run's differences; it replays calls in eager and in float64 only if necessary."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace

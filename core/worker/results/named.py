@@ -4,8 +4,6 @@ A name reads `output[0]`, ``gradient of `0.weight` ``, `input x`, ``buffer `bn.r
 too, so that a list in place of a tuple is a difference like any other.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping

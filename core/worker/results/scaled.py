@@ -7,8 +7,6 @@ one part. The typical magnitude is a geometric mean, which a few large values ha
 out zeros and fills. Fills are the largest values that repeat and are equal on both sides (-1e9, finfo.min).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A difference is excused if eager is about as far from float64 as compiled, or wh
 and the measured rounding noise explains both errors. torch's own accuracy check is a second opinion.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ rounding noise in a dtype of this epsilon. It includes cancellation, and leaves 
 on the result, such as a mask of -1e9 before a softmax. Eager's random numbers are recorded, and repeated in the replay.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

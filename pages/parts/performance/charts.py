@@ -3,8 +3,6 @@
 Phases and the slices of a profile are flame charts. Metrics of a compilation are grouped and have units.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence
