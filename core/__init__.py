@@ -10,7 +10,9 @@ This package does not import torch. Only the worker that `Runner` starts imports
 first use, so that the command line starts fast.
 """
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,48 +78,13 @@ if TYPE_CHECKING:
     from core.views.comparison import comparison_sentence
     from core.views.verdict import sentence
 
-# Module → its public names, as in the imports above.
-_MODULES = {
-    "accelerator.backends": "SHIPPED_BACKENDS",
-    "analysis.comparison.matching": "RunSide",
-    "analysis.comparison.run": "RunComparison compare_runs",
-    "analysis.speed": "speed",
-    "analysis.verdict": "Summary Verdict verdict",
-    "base.errors": "AccessError CompileboardError JobError ReportError StoreError TraceError WorkerError",
-    "base.machine": "Environment",
-    "commands.agents.server": "AgentRoute",
-    "job": (
-        "CompileJob CompileOptions Conditions DynamicDim Model Packaging compile_options_as_text "
-        "job_from_json job_to_json"
-    ),
-    "job.gallery": "Sample sample samples",
-    "job.prepared": "measured_again",
-    "job.targets": "TARGETS",
-    "report": "Report as_json from_json to_json",
-    "runs.engine.local": "LocalEngine",
-    "runs.engine.opening": "open_engine",
-    "runs.engine.queues": "Assignment Engine",
-    "runs.index.entry": "Usage",
-    "runs.limits": "Limits check_upload limits_of",
-    "runs.people": "Rate",
-    "runs.progress": "Progress is_compiled package_files progress",
-    "runs.recordings": "Recording recordings",
-    "runs.runner": "Runner",
-    "runs.status": "Status",
-    "runs.store": "MOST_NAME_CHARS MOST_NOTE_CHARS Run Store",
-    "runs.stored": (
-        "Comparable comparable_runs is_stored likeliest open_graph open_report open_summary side_of_run start_reading"
-    ),
-    "sweep.model": "Axis Sweep parse_axis",
-    "sweep.runner": "RecordedSweep SweepRunner new_sweep recorded_sweeps",
-    "sweep.store": "SweepStore",
-    "sweep.table": "SweepStanding",
-    "trace.parsers.build": "GrowingReport build_report load_text",
-    "trace.reader": "NO_RECORD",
-    "views.comparison": "comparison_sentence",
-    "views.verdict": "sentence",
+# Public name → its module, by the imports above.
+_HOMES = {
+    alias.name: node.module
+    for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+    if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{__name__}.")
+    for alias in node.names
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 __all__ = sorted(_HOMES)
 
 
@@ -125,5 +92,5 @@ def __getattr__(name: str) -> Any:
     """Return a public name, whose module is imported at its first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value

@@ -7,9 +7,10 @@ searched by patterns.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
 
-from core.base.decoder import decoded
+from core.base.decoder import decoded, toml_as
 from core.base.errors import DecodeError
 
 # A word; the letter of an escape such as `\n` is a word of its own.
@@ -66,39 +67,12 @@ SYSTEM = re.compile(
 NEUTRAL = re.compile(r"v?\d[\d.]*|python[\d.]*|cp\d+|\d{8}-\d{6}-.+-[0-9a-f]{4}")
 
 
-def word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Parts of paths that identify nobody.
-GENERIC = word_set(
-    """
-    users home work opt data tmp var srv mnt media root usr etc lib lib64 bin sbin share include src source sources
-    runs run trace traces venv env envs virtualenv virtualenvs conda miniconda3 anaconda3 project projects repos repo
-    git code dev build dist site-packages dist-packages cache local config appdata roaming temp library private
-    documents desktop downloads workspace workspaces app apps opt tests test docs examples scripts model models core
-    worker worker.py site.py compileboard torch triton torchinductor inductor fxgraph aotautograd
-    """
-)
-# Packages that everybody can install: their names identify nobody.
-PUBLIC = word_set(
-    """
-    torch torchvision torchaudio torchao torchgen torchtitan torchtune torchrec functorch triton numpy scipy pandas
-    sympy networkx jinja2 transformers accelerate diffusers peft trl timm einops datasets tokenizers safetensors
-    huggingface_hub lightning pytorch_lightning lightning_fabric fastai ignite deepspeed vllm xformers flash_attn
-    bitsandbytes ray streamlit msgspec plotly pytest IPython ipykernel jupyter_client mlx onnx onnxruntime openvino
-    tensorrt sklearn matplotlib tqdm typing_extensions mpmath yaml requests pydantic hydra omegaconf jax flax keras
-    tensorflow core compileboard uvicorn starlette anyio PIL cv2 packaging filelock fsspec setuptools pip wandb
-    tensorboard
-    """
-)
-# Directories of torch, in which it names its files without its own directory.
-INNER = word_set(
-    """
-    _dynamo _inductor _functorch _subclasses _logging _higher_order_ops _export _guards _prims _refs _decomp _C nn fx
-    optim autograd utils csrc cuda distributed ao export amp backends library jit multiprocessing sparse onnx
-    """
-)
+# Words that identify nobody, by their kind.
+NEUTRAL_WORDS = {
+    kind: frozenset(words.split())
+    for kind, words in toml_as(Path(__file__).with_name("identifying.toml"), dict[str, str]).items()
+}
+GENERIC, PUBLIC, INNER = NEUTRAL_WORDS["generic"], NEUTRAL_WORDS["public"], NEUTRAL_WORDS["inner"]
 USER = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]+Users[\\/]+|(?<![\w/])~)([^\W\d][\w.@+-]*)|torchinductor_(\w+)")
 NAMED_HOST = re.compile(r'"(?:user|username|host|hostname)": "([^"\\]+)"')
 INTERNAL = re.compile(r"(?<![\w.@-])[A-Za-z][\w-]*(?:\.[\w-]+)*\.(?:internal|intranet|corp|lan)\b")

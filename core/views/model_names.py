@@ -5,17 +5,9 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from core.views.identifying import PUBLIC, is_installed, word_set
+from core.views.identifying import NEUTRAL_WORDS, PUBLIC, is_installed
 
-# Attributes of torch's modules and frames, which a model's code may define, too.
-OF_TORCH = word_set(
-    """
-    weight bias training forward modules parameters buffers running_mean running_var num_batches_tracked in_features
-    out_features in_channels out_channels kernel_size stride padding dilation groups eps affine momentum inplace
-    normalized_shape num_embeddings embedding_dim batch_first dropout main module builtins input output size shape
-    dtype device requires_grad grad fn func inner wrapper code cpp triton extern
-    """
-)
+OF_TORCH = NEUTRAL_WORDS["torch"]
 
 # Sources of guards, such as `L['self']._modules['norm1'].eps`; a payload in JSON may escape the quotes.
 CHAIN = re.compile(r"""\b[LG]\[\\?['"](\w+)\\?['"]\]((?:\.\w+|\[\\?['"][^'"\]\n]+['"]\]|\[\d+\])*)""")
@@ -66,8 +58,8 @@ def _functions(log: str) -> Iterator[str]:
 
 SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # Calls with names of attributes, and calls with names as keywords.
-NAMING = word_set("register_buffer register_parameter register_module add_module setattr getattr hasattr delattr")
-KEYED = word_set("dict OrderedDict ModuleDict ParameterDict BufferDict")
+NAMING = re.compile(r"register_(?:buffer|parameter|module)|add_module|(?:set|get|has|del)attr")
+KEYED = ("dict", "OrderedDict", "ModuleDict", "ParameterDict", "BufferDict")
 
 
 def code_names(node: ast.AST) -> Iterator[str]:
@@ -130,7 +122,7 @@ def _keys(nodes: Iterable[ast.expr | None]) -> Iterator[str]:
 
 def _of_call(node: ast.Call) -> Iterator[str]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if name in NAMING:
+    if NAMING.fullmatch(name):
         yield from _keys((*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "name")))
     if name in KEYED:
         yield from (keyword.arg for keyword in node.keywords if keyword.arg)
