@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import core.base.syntax as syntax
+
 if TYPE_CHECKING:
     from core.accelerator.backends import SHIPPED_BACKENDS
     from core.analysis.comparison.matching import RunSide
@@ -81,7 +83,7 @@ if TYPE_CHECKING:
 # Public name → its module, by the imports above.
 _HOMES = {
     alias.name: node.module
-    for node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+    for node in ast.walk(syntax.module(Path(__file__).read_text(encoding="utf-8")))
     if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{__name__}.")
     for alias in node.names
 }

@@ -28,8 +28,9 @@ from core import (
     verdict,
 )
 from core.job import GIB, MODES
-from core.runs.recordings import RECORDINGS, Recording, add_recording, write_recording
+from core.runs.recordings import RECORDINGS, Recording, add_recording
 from tests.record import RUN_ID, machine_places, normalised
+from tests.support.recordings import write_recording
 
 # Dimensions of each sample's inputs that fill an H200; a sample that is not here is about Dynamo, or has sizes of its
 # own.

@@ -10,7 +10,7 @@ import site
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -140,14 +140,14 @@ def own_process(name: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", own_module(name), *arguments)
 
 
-def python_path(packages: Collection[str] | None = None) -> str:
+def python_path() -> str:
     """Return a PYTHONPATH with which another Python finds Compileboard.
 
     Compileboard's directory comes first, then the entries of the current PYTHONPATH. Compileboard's directory is left
     out if it is a directory of installed packages: Python searches PYTHONPATH before the standard library, so an
     installed package could hide a module of the standard library.
     """
-    installed = packages if packages is not None else (*site.getsitepackages(), site.getusersitepackages())
+    installed = (*site.getsitepackages(), site.getusersitepackages())
     ours = "" if str(PROJECT_DIR) in installed else str(PROJECT_DIR)
     return os.pathsep.join(filter(None, [ours, os.environ.get("PYTHONPATH", "")]))
 

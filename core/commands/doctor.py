@@ -20,9 +20,9 @@ import msgspec
 from core.base.errors import CompileboardError
 from core.base.machine import ConfigModule, Environment, default_home
 from core.commands.main import COMMANDS, make_parser
-from core.commands.output import FAILED, OK, add_json_option, add_node_options, complain, print_start
+from core.commands.output import FAILED, OK, complain, print_start
 from core.commands.run import exit_code, run_job
-from core.job import CompileJob, Model, add_job_options, job_of
+from core.job import CompileJob, Model, job_of
 from core.runs.doctor import Check, checks
 from core.runs.engine.opening import environment_here, open_local_engine
 from core.runs.runner import Runner
@@ -39,34 +39,16 @@ from core.views.setup import compiling_check, doctor, matching, option_text, opt
 COMPILE_LIMIT_S = 180.0
 PROGRAM = "compileboard"
 # Where commands are completed by words; `complete -o default` then completes files.
-BASH = """_{program}() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} words=""
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        words={commands}
-    else
-        case "${{COMP_WORDS[1]}} ${{COMP_WORDS[COMP_CWORD-1]}}" in
-{values}
-        *)
-            case "${{COMP_WORDS[1]}}" in
-{options}
-            esac ;;
-        esac
-    fi
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
-}}
-complete -o default -F _{program} {program}
-"""
+BASH = Path(__file__).with_name("completion.bash").read_text(encoding="utf-8")
 ZSH = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n"
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 
 
 def add_doctor_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_check)
     command.add_argument("--no-compile", action="store_true", help="look only, and do not start torch")
-    add_json_option(command)
 
 
-def _check(arguments: argparse.Namespace) -> int:
+def doctor_command(arguments: argparse.Namespace) -> int:
     """Print each check; returns the exit code, `FAILED` if there is a problem."""
     environment, compiled = (None, ()) if arguments.no_compile else _with_torch()
     found = (*checks(default_home(), environment), *compiled)
@@ -101,16 +83,14 @@ def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
 
 
 def add_options_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_list)
     command.add_argument("words", nargs="*", help="words in a name, an environment variable or torch's comment")
     command.add_argument("--module", choices=get_args(ConfigModule), help="options of one module")
     command.add_argument(
         "--changed", action="store_true", help="options that an environment variable or a program has set here"
     )
-    add_json_option(command)
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def options_command(arguments: argparse.Namespace) -> int:
     """Print each option that matches; returns the exit code, `FAILED` if torch cannot start."""
     print_start()
     environment = environment_here()
@@ -126,12 +106,7 @@ def _list(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def add_backends_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_list_backends)
-    add_json_option(command)
-
-
-def _list_backends(arguments: argparse.Namespace) -> int:
+def backends_command(arguments: argparse.Namespace) -> int:
     """Print each backend: whether it runs here, its last stage, and its purpose; returns the exit code."""
     print_start()
     backends = tried_backends()
@@ -159,15 +134,8 @@ def tried_backends() -> Sequence[BackendFact]:
     return [fact for fact in facts if isinstance(fact, BackendFact)]
 
 
-def add_neighbours_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=lambda arguments: run_job(_neighbours_job(arguments), arguments, _finish_neighbours))
-    add_job_options(command)
-    add_node_options(command)
-    add_json_option(command)
-
-
-def _neighbours_job(arguments: argparse.Namespace) -> CompileJob:
-    return replace(job_of(arguments), neighbours=True)
+def neighbours_command(arguments: argparse.Namespace) -> int:
+    return run_job(replace(job_of(arguments), neighbours=True), arguments, _finish_neighbours)
 
 
 def _finish_neighbours(run: Run, arguments: argparse.Namespace) -> int:
@@ -181,11 +149,10 @@ def _finish_neighbours(run: Run, arguments: argparse.Namespace) -> int:
 
 
 def add_completion_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_print_completion)
     command.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell that reads the script")
 
 
-def _print_completion(arguments: argparse.Namespace) -> int:
+def completion_command(arguments: argparse.Namespace) -> int:
     parsers = make_parser().commands
     if arguments.shell == "fish":
         print("\n".join(_fish_lines(parsers)))

@@ -16,7 +16,7 @@ from core.base.errors import JobError, StoreError
 from core.base.files import read
 from core.base.machine import DASHBOARD_DIR
 from core.base.words import bytes_, count
-from core.commands.output import FAILED, OK, add_json_option, complain, print_start, write_file
+from core.commands.output import FAILED, OK, complain, print_start, write_file
 from core.report import as_json
 from core.runs.engine.opening import environment_here
 from core.runs.store import Run, Store
@@ -31,7 +31,6 @@ from core.views.texts import NOT_RECORDED, LogsView
 
 
 def add_export_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_export)
     command.add_argument("run", metavar="RUN", help="stored run; @N: its rank N")
     command.add_argument("right", metavar="RIGHT", nargs="?", help="stored run to compare with, in the HTML file")
     command.add_argument("--html", metavar="FILE", help="file to write: findings, graphs, code, guards and charts")
@@ -72,7 +71,7 @@ def _is_scrubbed(content: bytes, scrubber: Scrubber, arguments: argparse.Namespa
     return bool(arguments.allow_leftovers)
 
 
-def _export(arguments: argparse.Namespace) -> int:
+def export_command(arguments: argparse.Namespace) -> int:
     store = Store()
     files, right = RunFiles(store.open(arguments.run)), store.open(arguments.right) if arguments.right else None
     if not (arguments.html or arguments.perfetto or arguments.scrub_preview):
@@ -103,13 +102,12 @@ def _write(path: str, text: str, use: str, scrubber: Scrubber, arguments: argpar
 
 
 def add_issue_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_issue)
     command.add_argument("run", metavar="RUN", help="stored run to report")
     command.add_argument("--out", metavar="FILE.zip", help="write the report with its script, model, job and trace")
     _add_scrub_options(command)
 
 
-def _issue(arguments: argparse.Namespace) -> int:
+def issue_command(arguments: argparse.Namespace) -> int:
     files = RunFiles(Store().open(arguments.run))
     scrubber = _scrubber_of(files, arguments)
     if _is_preview(scrubber, arguments):
@@ -124,7 +122,6 @@ def _issue(arguments: argparse.Namespace) -> int:
 
 
 def add_logs_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_logs)
     command.add_argument(
         "run", metavar="RUN", nargs="?", help="stored run; without it, torch's names of its logs are printed"
     )
@@ -133,7 +130,7 @@ def add_logs_command(command: argparse.ArgumentParser) -> None:
     command.add_argument("--search", default="", metavar="TEXT", help="messages with a text in them")
 
 
-def _logs(arguments: argparse.Namespace) -> int:
+def logs_command(arguments: argparse.Namespace) -> int:
     if arguments.run is None:
         return _list_names()
     run = Store().open(arguments.run)
@@ -158,7 +155,6 @@ def _list_names() -> int:
 
 
 def add_artifacts_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_artifacts)
     command.add_argument("what", metavar="RUN|LOG", help="stored run, log, or directory of a log")
     command.add_argument("--kind", default="", help="records of one kind, such as inductor_output_code")
     command.add_argument("--compilation", default="", metavar="ID", help="of one compilation, such as 0/0; - for none")
@@ -166,10 +162,9 @@ def add_artifacts_command(command: argparse.ArgumentParser) -> None:
     command.add_argument("--all", action="store_true", help="also chromium events and input descriptions")
     command.add_argument("--page", type=int, default=1, metavar="N", help="page of 1,000 records (1)")
     command.add_argument("--show", type=int, metavar="N", help="print the payload of record N as it is in the log")
-    add_json_option(command)
 
 
-def _artifacts(arguments: argparse.Namespace) -> int:
+def artifacts_command(arguments: argparse.Namespace) -> int:
     with opened_log(arguments.what) as log:
         if log is not None:
             return _print_artifacts(ArtifactsView(index_of(log.path)), arguments)
@@ -200,13 +195,12 @@ def _write_payload(payload: bytes) -> None:
 
 
 def add_debug_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_debug)
     command.add_argument("run", metavar="RUN", help="stored run with its debug files")
     command.add_argument("--out", metavar="FILE.zip", help="write the files; without it, their names are printed")
     _add_scrub_options(command)
 
 
-def _debug(arguments: argparse.Namespace) -> int:
+def debug_command(arguments: argparse.Namespace) -> int:
     run = Store().open(arguments.run)
     scrubber = _scrubber_of(RunFiles(run), arguments)
     if _is_preview(scrubber, arguments):
@@ -228,12 +222,11 @@ DIGEST = "<!-- digest: "
 
 
 def add_skill_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_skill)
     command.add_argument("--to", metavar="DIR", required=True, type=Path, help="directory of an agent's skills")
     command.add_argument("--force", action="store_true", help="replace a skill that you changed")
 
 
-def _skill(arguments: argparse.Namespace) -> int:
+def skill_command(arguments: argparse.Namespace) -> int:
     target = arguments.to / "compileboard" / "SKILL.md"
     text = (DASHBOARD_DIR / "docs" / "skill" / "SKILL.md").read_text(encoding="utf-8")
     if target.exists() and not (arguments.force or _is_ours(target)):

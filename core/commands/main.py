@@ -23,57 +23,65 @@ from core.commands.output import CANCELLED, FAILED, MISSING, NO_NODE, USAGE, com
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command; its module in `core.commands` adds its options, and is imported at its first use.
+    """A command, executed by the function `NAME_command` of its module in `core.commands`.
 
-    `opens` is False if the command opens none of the runs that it names.
+    The module is imported at its first use. It may have a function `add_NAME_command`, which adds options; `shared` are
+    those of `SHARED`. `opens` is False if the command opens none of the runs that it names.
     """
 
     name: str
     help: str
     module: str
+    shared: str = ""
     opens: bool = True
 
 
+# Options of several commands → the module of the function that adds them.
+SHARED = {"job": "core.job", **dict.fromkeys(("node", "engine", "check", "json"), "core.commands.output")}
 COMMANDS = (
-    Command("samples", "list the sample models", "tour"),
-    Command("run", "compile a model and report", "run"),
-    Command("bisect", "run a model without measuring, and look for why it fails or differs", "run"),
-    Command("try", "try the fixes of a stored run, and say what each changes", "run"),
-    Command("measure", "measure a stored run's job again, as a run of its own", "run"),
-    Command("tour", "explain torch.compile on a run, or on a model that is run first", "tour"),
-    Command("captures", "compare symbolic_trace, Dynamo and torch.export on a model", "tour"),
+    Command("samples", "list the sample models", "tour", "json"),
+    Command("run", "compile a model and report", "run", "job node check json"),
+    Command(
+        "bisect", "run a model without measuring, and look for why it fails or differs", "run", "job node check json"
+    ),
+    Command("try", "try the fixes of a stored run, and say what each changes", "run", "engine json"),
+    Command("measure", "measure a stored run's job again, as a run of its own", "run", "node check json"),
+    Command("tour", "explain torch.compile on a run, or on a model that is run first", "tour", "job node"),
+    Command("captures", "compare symbolic_trace, Dynamo and torch.export on a model", "tour", "job node"),
     Command("landmarks", "where in torch and Triton a compilation goes, with a run's times", "tour"),
-    Command("why", "answer a question about a run, such as `why break 1`", "tour"),
-    Command("exercises", "list the exercises, print one, or check a solution of it", "tour"),
+    Command("why", "answer a question about a run, such as `why break 1`", "tour", "json"),
+    Command("exercises", "list the exercises, print one, or check a solution of it", "tour", "node json"),
     Command("open", "open a TORCH_TRACE log, directory or archive in the dashboard", "open_log"),
-    Command("dashboard", "start the dashboard", "open_log"),
-    Command("report", "report on a stored run or a TORCH_TRACE log", "report"),
-    Command("pipeline", "build a model into programs of the accelerator, and run them", "products"),
-    Command("aoti", "export a model, package it by AOTInductor, and run it without Python", "products"),
-    Command("neighbours", "run a model on other compilers and runtimes, and compare", "doctor"),
-    Command("compare", "compare a run or log with another", "summary"),
-    Command("check", "check a model, a run or a log against a budget", "report"),
-    Command("ranks", "compare the ranks of a distributed job", "summary"),
-    Command("sweep", "change a model's job along axes, and compare", "sweep"),
-    Command("tune", "look for settings that make a model faster, and prove them", "sweep"),
-    Command("sweeps", "list the sweeps of this home, or print one", "sweep"),
-    Command("runs", "list stored runs, newest first, or those that a search matches", "runs", opens=False),
+    Command("dashboard", "start the dashboard", "open_log", "engine"),
+    Command("report", "report on a stored run or a TORCH_TRACE log", "report", "check json"),
+    Command("pipeline", "build a model into programs of the accelerator, and run them", "products", "job node json"),
+    Command(
+        "aoti", "export a model, package it by AOTInductor, and run it without Python", "products", "job node json"
+    ),
+    Command("neighbours", "run a model on other compilers and runtimes, and compare", "doctor", "job node json"),
+    Command("compare", "compare a run or log with another", "summary", "json"),
+    Command("check", "check a model, a run or a log against a budget", "report", "job node json"),
+    Command("ranks", "compare the ranks of a distributed job", "summary", "json"),
+    Command("sweep", "change a model's job along axes, and compare", "sweep", "node"),
+    Command("tune", "look for settings that make a model faster, and prove them", "sweep", "job node"),
+    Command("sweeps", "list the sweeps of this home, or print one", "sweep", "json"),
+    Command("runs", "list stored runs, newest first, or those that a search matches", "runs", "json", opens=False),
     Command("mark", "tag a stored run, comment on it, or pin it so that it is not deleted", "runs", opens=False),
     Command("prune", "delete or move runs that a search matches, except pinned and live ones", "runs", opens=False),
     Command("archive", "write stored runs to one file, for another store", "runs"),
     Command("import", "add the runs of such a file to the store", "runs"),
-    Command("backends", "try each backend that torch lists here", "doctor"),
+    Command("backends", "try each backend that torch lists here", "doctor", "json"),
     Command("issue", "a bug report about a stored run, in the form of PyTorch's template", "export"),
     Command("debug", "the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run", "export"),
     Command("logs", "torch's log messages of a stored run; without one, their names here", "export"),
-    Command("artifacts", "the records of a log as torch wrote them", "export"),
+    Command("artifacts", "the records of a log as torch wrote them", "export", "json"),
     Command("profile", "join a profile by torch.profiler to the log of a stored run", "runs"),
     Command("export", "write a run or a comparison as one HTML file, or for ui.perfetto.dev", "export"),
-    Command("mcp", "serve the tools of coding agents over stdio", "agents.server"),
+    Command("mcp", "serve the tools of coding agents over stdio", "agents.server", "engine"),
     Command("skill", "write the skill of coding agents into a directory", "export"),
-    Command("doctor", "check what this machine has, and compile one function", "doctor"),
-    Command("options", "search the options of torch._inductor.config and torch._dynamo.config", "doctor"),
-    Command("audit", "list what people changed on this server", "open_log"),
+    Command("doctor", "check what this machine has, and compile one function", "doctor", "json"),
+    Command("options", "search the options of torch._inductor.config and torch._dynamo.config", "doctor", "json"),
+    Command("audit", "list what people changed on this server", "open_log", "json"),
     Command("seeds", "run every command of docs/seeds.md, and report mismatches", "seeds"),
     Command("work", "execute the runs of a server on this machine", "open_log"),
     Command("completion", "print a script that completes commands and options in a shell", "doctor"),
@@ -166,7 +174,10 @@ def make_parser(*commands: Command | None) -> CommandParser:
         options = added.add_parser(command.name, help=command.help)
         if command in (commands or COMMANDS):
             module = import_module(own_module(f"core.commands.{command.module}"))
-            getattr(module, f"add_{command.name}_command")(options)
+            options.set_defaults(function=getattr(module, f"{command.name}_command"))
+            getattr(module, f"add_{command.name}_command", lambda _: None)(options)
+            for name in command.shared.split():
+                getattr(import_module(own_module(SHARED[name])), f"add_{name}_options")(options)
     return parser
 
 

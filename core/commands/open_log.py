@@ -26,7 +26,7 @@ from core.base.errors import SettingError, WorkerError
 from core.base.files import one_line, read
 from core.base.machine import DASHBOARD_DIR
 from core.base.words import limit_s as in_words
-from core.commands.output import OK, add_engine_option, add_json_option, seconds
+from core.commands.output import OK, seconds
 from core.report import as_json
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.workers import Puller
@@ -44,16 +44,13 @@ GROUP = "COMPILEBOARD_GROUP"
 
 
 def add_open_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_open)
     command.add_argument("path", metavar="LOG|DIR|ARCHIVE", type=Path, help="log, directory or archive of logs")
     command.add_argument("--follow", action="store_true", help="follow what another process is writing there")
     _add_address(command)
 
 
 def add_dashboard_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_start)
     _add_address(command)
-    add_engine_option(command)
     command.add_argument(
         "--processes", type=int, default=1, metavar="N", help="servers of one store, on ports from --port up (1)"
     )
@@ -67,7 +64,7 @@ def _add_address(command: argparse.ArgumentParser) -> None:
     command.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
 
 
-def _open(arguments: argparse.Namespace) -> int:
+def open_command(arguments: argparse.Namespace) -> int:
     """Add a path as a run, and show the run in the store's dashboard, or in a new one."""
     _end_on_sigterm()
     store = Store()
@@ -80,7 +77,7 @@ def _open(arguments: argparse.Namespace) -> int:
             return _show(f"{address}{where}", arguments, server.wait)
 
 
-def _start(arguments: argparse.Namespace) -> int:
+def dashboard_command(arguments: argparse.Namespace) -> int:
     """Serve the dashboard until it ends, or until Ctrl-C or SIGTERM; restart a process that ends alone."""
     _end_on_sigterm()
     port = arguments.port or _free_port()
@@ -206,7 +203,6 @@ LOOK_S = 0.5
 
 
 def add_work_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_work)
     command.add_argument("--server", metavar="URL", required=True, help="address at which the server's workers connect")
     command.add_argument(
         "--token-file", metavar="FILE", type=Path, required=True, help="file with the token, the server's workers-token"
@@ -218,7 +214,7 @@ def add_work_command(command: argparse.ArgumentParser) -> None:
     command.add_argument("--samples-only", action="store_true", help="run samples, and no code of visitors")
 
 
-def _work(arguments: argparse.Namespace) -> int:
+def work_command(arguments: argparse.Namespace) -> int:
     """Answer the server's calls until Ctrl-C, SIGTERM or the idle limit; live runs are interrupted."""
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -256,13 +252,11 @@ def _say(text: str) -> None:
 
 
 def add_audit_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_audit)
     command.add_argument("--by", metavar="ADDRESS", default="", help="actions of one person")
     command.add_argument("--refused", action="store_true", help="only what was refused")
-    add_json_option(command)
 
 
-def _audit(arguments: argparse.Namespace) -> int:
+def audit_command(arguments: argparse.Namespace) -> int:
     listed = [
         event
         for event in audit_events(Store().home)

@@ -12,14 +12,15 @@ OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 WRONG, SLOW, NO_NODE = 4, 5, 6
 # Seconds to wait for a node; a worker that was disconnected needs up to 30 to connect again.
 NODE_WAIT_S = 60.0
+WRONG_RESULTS = "results differ from eager's, or nothing was compared"
 JSON_HELP = "JSON on standard output, and nothing else"
 
 
-def add_json_option(command: argparse.ArgumentParser) -> None:
+def add_json_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help=JSON_HELP)
 
 
-def add_engine_option(command: argparse.ArgumentParser) -> None:
+def add_engine_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--engine",
         metavar="ADDRESS",
@@ -29,7 +30,7 @@ def add_engine_option(command: argparse.ArgumentParser) -> None:
 
 def add_node_options(command: argparse.ArgumentParser) -> None:
     """Add `--engine` and `--node-wait`."""
-    add_engine_option(command)
+    add_engine_options(command)
     command.add_argument(
         "--node-wait",
         type=seconds,
@@ -75,7 +76,7 @@ def complain(message: str, code: int) -> int:
     return code
 
 
-def add_check_options(command: argparse.ArgumentParser, differing: str) -> None:
+def add_check_options(command: argparse.ArgumentParser, differing: str = WRONG_RESULTS) -> None:
     """Add the options of a command whose exit code depends on results and speed."""
     command.add_argument("--check", action="store_true", help=f"exit with {WRONG} where {differing}")
     command.add_argument(

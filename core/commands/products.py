@@ -12,9 +12,8 @@ from core.accelerator.program.program import PROGRAMS
 from core.analysis.aoti import aoti_story
 from core.analysis.pipeline import pipelines
 from core.base.errors import JobError, StoreError
-from core.commands.output import add_json_option, add_node_options
 from core.commands.run import Product, run_job
-from core.job import CompileJob, Packaging, add_job_options, dims_from_text, job_of
+from core.job import CompileJob, Packaging, dims_from_text, job_of
 from core.report import Report
 from core.runs.progress import PACKAGE, package_files
 from core.runs.store import Run
@@ -25,9 +24,6 @@ PARTS = ("exports", "range_trials", "packages", "package_runs", "package_times")
 
 
 def add_aoti_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=lambda arguments: run_job(_package_job(arguments), arguments, PACKAGE_PRODUCT.finish))
-    add_job_options(command)
-    add_node_options(command)
     add = command.add_argument_group("AOTInductor").add_argument
     add("--out", metavar="DIR", help="write package, inputs, results, main.cpp and CMakeLists.txt there")
     add(
@@ -37,13 +33,16 @@ def add_aoti_command(command: argparse.ArgumentParser) -> None:
         metavar="WHERE=MIN..MAX",
         help="a dynamic dimension and its range: batch=1..128, or 0.1=2.. for dimension 1 of argument 0; repeat",
     )
-    add_json_option(command)
 
 
 def _package_job(arguments: argparse.Namespace) -> CompileJob:
     job = job_of(arguments)
     dims = (*(job.aoti.dims if job.aoti else ()), *dims_from_text(arguments.dim))
     return replace(job, aoti=Packaging(dims))
+
+
+def aoti_command(arguments: argparse.Namespace) -> int:
+    return run_job(_package_job(arguments), arguments, PACKAGE_PRODUCT.finish)
 
 
 def _package_text(report: Report) -> str:
@@ -78,10 +77,6 @@ BACKEND = "accelerator"
 
 
 def add_pipeline_command(command: argparse.ArgumentParser) -> None:
-    finish = PROGRAM_PRODUCT.finish
-    command.set_defaults(function=lambda arguments: run_job(_pipeline_job(arguments), arguments, finish))
-    add_job_options(command)
-    add_node_options(command)
     add = command.add_argument_group("the accelerator").add_argument
     add(
         "--out", metavar="FILE", help="write the program there, with the inputs and results of its first call beside it"
@@ -89,7 +84,6 @@ def add_pipeline_command(command: argparse.ArgumentParser) -> None:
     add("--without", default="", metavar="OP,…", help="ops that torch runs, such as relu,gelu")
     add("--passes", default="all", metavar="NAME,…", help="passes over the program: all, none, or their names")
     add("--freeze", action=argparse.BooleanOptionalAction, default=True, help="parameters become constants (inference)")
-    add_json_option(command)
 
 
 def _pipeline_job(arguments: argparse.Namespace) -> CompileJob:
@@ -102,6 +96,10 @@ def _pipeline_job(arguments: argparse.Namespace) -> CompileJob:
     if arguments.without:
         options["without"] = arguments.without
     return job.with_settings(backend=BACKEND, options=options)
+
+
+def pipeline_command(arguments: argparse.Namespace) -> int:
+    return run_job(_pipeline_job(arguments), arguments, PROGRAM_PRODUCT.finish)
 
 
 def _pipeline_text(report: Report) -> str:

@@ -20,15 +20,12 @@ from core.commands.output import (
     FAILED,
     OK,
     WRONG,
-    add_check_options,
-    add_json_option,
-    add_node_options,
     complain,
     write_file,
 )
-from core.commands.run import WRONG_RESULTS, run_job
+from core.commands.run import run_job
 from core.commands.summary import check_report, print_run, summarise
-from core.job import CompileJob, add_job_options, job_of
+from core.job import CompileJob, job_of
 from core.job.notebook import SUFFIX
 from core.job.prepared import model_code
 from core.job.text import code_of
@@ -49,16 +46,13 @@ GOES_WELL = ("queued", "running", "done")
 
 
 def add_report_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_report)
     command.add_argument("what", metavar="RUN|LOG", help="stored run, log, directory or archive of logs")
     command.add_argument("--rank", type=int, metavar="N", help="rank of several whose log is read (the lowest)")
     command.add_argument("--page", choices=PAGES, help="print the content of one page of the dashboard")
     command.add_argument("--compilation", metavar="ID", help="compilation that the page shows (the one with most ops)")
-    add_check_options(command, WRONG_RESULTS)
-    add_json_option(command)
 
 
-def _report(arguments: argparse.Namespace) -> int:
+def report_command(arguments: argparse.Namespace) -> int:
     if arguments.page:
         with opened_side(arguments.what if arguments.rank is None else f"{arguments.what}@{arguments.rank}") as side:
             return _print_page(side, arguments)
@@ -185,9 +179,6 @@ Opened = Callable[[], RunSide]
 
 
 def add_check_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_check)
-    add_job_options(command)
-    add_node_options(command)
     group = command.add_argument_group("budget")
     group.add_argument("--budget", default=FILE, metavar="FILE", help=f"file with the limits ({FILE})")
     group.add_argument(
@@ -204,10 +195,9 @@ def add_check_command(command: argparse.ArgumentParser) -> None:
     group.add_argument("--junit", metavar="FILE", help="write JUnit XML")
     group.add_argument("--markdown", metavar="FILE", help="add Markdown to a file, such as $GITHUB_STEP_SUMMARY")
     group.add_argument("--github", action="store_true", help="print annotations for GitHub Actions")
-    add_json_option(command)
 
 
-def _check(arguments: argparse.Namespace) -> int:
+def check_command(arguments: argparse.Namespace) -> int:
     if not 1 <= arguments.repeat <= MOST_REPEATS:
         raise JobError("repeat", f"must be between 1 and {MOST_REPEATS}")
     name = budget_name(arguments.model)

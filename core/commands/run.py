@@ -20,14 +20,10 @@ from core.commands.output import (
     CANCELLED,
     FAILED,
     OK,
-    add_check_options,
-    add_engine_option,
-    add_json_option,
-    add_node_options,
     complain,
 )
 from core.commands.summary import check_report, print_run
-from core.job import CompileJob, add_job_options, job_of
+from core.job import CompileJob, job_of
 from core.job.prepared import measured_again
 from core.report import Report, as_json
 from core.runs.engine.opening import VARIABLE, open_engine
@@ -45,39 +41,15 @@ from core.views.texts import source_of
 from core.views.verdict import fitted
 
 POLL_S = 0.1
-WRONG_RESULTS = "results differ from eager's, or nothing was compared"
-
-
-def add_run_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=lambda arguments: run_job(job_of(arguments), arguments, _finish))
-    add_job_options(command)
-    add_node_options(command)
-    add_check_options(command, WRONG_RESULTS)
-    add_json_option(command)
-
-
-def add_bisect_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_bisect)
-    add_job_options(command)
-    add_node_options(command)
-    add_check_options(command, WRONG_RESULTS)
-    add_json_option(command)
 
 
 def add_measure_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_measure)
     command.add_argument("what", metavar="RUN", help="stored run to measure again")
-    add_node_options(command)
-    add_check_options(command, WRONG_RESULTS)
-    add_json_option(command)
 
 
 def add_try_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_try)
     command.add_argument("what", metavar="RUN", help="stored run whose fixes are tried")
     command.add_argument("--together", action="store_true", help="apply all fixes together, and confirm the result")
-    add_engine_option(command)
-    add_json_option(command)
 
 
 def run_job(job: CompileJob, arguments: argparse.Namespace, finish: Callable[[Run, argparse.Namespace], int]) -> int:
@@ -119,7 +91,11 @@ def exit_code(run: Run, report: Report | None) -> int:
     return CANCELLED if status.state == "cancelled" else FAILED
 
 
-def _bisect(arguments: argparse.Namespace) -> int:
+def run_command(arguments: argparse.Namespace) -> int:
+    return run_job(job_of(arguments), arguments, _finish)
+
+
+def bisect_command(arguments: argparse.Namespace) -> int:
     return run_job(replace(job_of(arguments), bisect=True, measure=False), arguments, _finish_bisection)
 
 
@@ -130,11 +106,11 @@ def _finish_bisection(run: Run, arguments: argparse.Namespace) -> int:
     return code
 
 
-def _measure(arguments: argparse.Namespace) -> int:
+def measure_command(arguments: argparse.Namespace) -> int:
     return run_job(measured_again(Store().open(arguments.what).job()), arguments, _finish)
 
 
-def _try(arguments: argparse.Namespace) -> int:
+def try_command(arguments: argparse.Namespace) -> int:
     """Try the fixes of a run, print their number to standard error, then what the trials showed."""
     store = Store()
     engine = open_engine(store, address=arguments.engine)

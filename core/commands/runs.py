@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.base.errors import JobError, StoreError
 from core.base.files import open_regular
-from core.commands.output import FAILED, OK, add_json_option
+from core.commands.output import FAILED, OK
 from core.runs.comments import Anchor, Author, add_comment, set_pinned, set_tags, tags_of
 from core.runs.index.database import RunIndex
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
@@ -31,14 +31,11 @@ EVERYTHING = 10_000_000
 
 
 def add_runs_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_list)
     _add_search(command)
     command.add_argument("--most", type=int, metavar="N", default=LISTED, help=f"runs to list; {LISTED} unless given")
-    add_json_option(command)
 
 
 def add_mark_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_mark)
     command.add_argument("run", metavar="RUN", help="stored run")
     command.add_argument("--tag", action="append", default=[], metavar="WORD", help="add a tag")
     command.add_argument("--untag", action="append", default=[], metavar="WORD", help="remove a tag")
@@ -49,7 +46,6 @@ def add_mark_command(command: argparse.ArgumentParser) -> None:
 
 
 def add_prune_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_prune)
     _add_search(command)
     command.add_argument(
         "--keep", type=int, metavar="N", default=0, help="keep the newest N matching runs of each model"
@@ -88,7 +84,7 @@ def exact_runs(text: str) -> tuple[ListedRun, ...]:
     return view.runs
 
 
-def _list(arguments: argparse.Namespace) -> int:
+def runs_command(arguments: argparse.Namespace) -> int:
     view = matching_runs(search_text(arguments), max(1, arguments.most))
     if arguments.json:
         print(json.dumps({"total": view.total, "runs": [run.data for run in view.runs]}, indent=2))
@@ -99,7 +95,7 @@ def _list(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _mark(arguments: argparse.Namespace) -> int:
+def mark_command(arguments: argparse.Namespace) -> int:
     store = Store()
     run = store.open(arguments.run)
     if arguments.tag or arguments.untag:
@@ -113,7 +109,7 @@ def _mark(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _prune(arguments: argparse.Namespace) -> int:
+def prune_command(arguments: argparse.Namespace) -> int:
     if arguments.due:
         return _prune_due(arguments)
     text = search_text(arguments)
@@ -202,17 +198,15 @@ def _delete(store: Store, listed: ListedRun) -> bool:
 
 
 def add_archive_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_write_archive)
     command.add_argument("search", nargs="+", metavar="RUN | TERM", help="ids of runs, or a search as in `runs`")
     command.add_argument("--out", metavar="FILE.tar.gz", required=True, help="file to write")
 
 
 def add_import_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_import)
     command.add_argument("file", metavar="FILE.tar.gz", type=Path, help="file that `archive` has written")
 
 
-def _write_archive(arguments: argparse.Namespace) -> int:
+def archive_command(arguments: argparse.Namespace) -> int:
     store, target = Store(), Path(arguments.out)
     stored = [name for name in arguments.search if (store.runs_dir / name).is_dir()]
     if len(stored) == len(arguments.search):
@@ -226,7 +220,7 @@ def _write_archive(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _import(arguments: argparse.Namespace) -> int:
+def import_command(arguments: argparse.Namespace) -> int:
     imported = import_archive(Store(), arguments.file)
     for problem in imported.problems:
         print(problem, file=sys.stderr)
@@ -237,12 +231,11 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def add_profile_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_profile)
     command.add_argument("run", metavar="RUN", help="stored run")
     command.add_argument("file", metavar="FILE", nargs="?", help="profile to store: JSON, or JSON compressed by gzip")
 
 
-def _profile(arguments: argparse.Namespace) -> int:
+def profile_command(arguments: argparse.Namespace) -> int:
     run = Store().open(arguments.run)
     if arguments.file:
         _add_profile(run, Path(arguments.file))

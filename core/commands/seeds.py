@@ -73,10 +73,9 @@ def _row(items: str, asks: str, page: str, commands: str, prints: str, shows: st
 
 def add_seeds_command(command: argparse.ArgumentParser) -> None:
     command.add_argument("items", nargs="*", metavar="ITEM", help="S0, S3.7, X2 …; all by default")
-    command.set_defaults(function=_seeds)
 
 
-def _seeds(arguments: argparse.Namespace) -> int:
+def seeds_command(arguments: argparse.Namespace) -> int:
     if not DOCUMENT.is_file():
         raise StoreError("docs/seeds.md is not here: the command needs a clone of the project")
     rows = [row for row in seed_rows(DOCUMENT.read_text(encoding="utf-8")) if row.matches(arguments.items)]

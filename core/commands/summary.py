@@ -24,7 +24,7 @@ from core.analysis.speed import speed
 from core.analysis.verdict import verdict
 from core.analysis.work import Work, refused_calls
 from core.base.errors import TraceError
-from core.commands.output import OK, SLOW, WRONG, add_check_options, add_json_option
+from core.commands.output import OK, SLOW, WRONG, add_check_options
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
 from core.runs.inputs import opened_input
@@ -195,17 +195,15 @@ def _print_error(error: RunError | None) -> None:
 
 def add_compare_command(compare: argparse.ArgumentParser) -> None:
     """Add the options of `compare`."""
-    compare.set_defaults(function=_compare)
     compare.add_argument(
         "left", metavar="RUN|LOG", help="stored run, log, directory or archive of logs; @N: its rank N"
     )
     compare.add_argument("right", metavar="RUN|LOG", help="compared with the first")
     compare.add_argument("--aspect", choices=(*ASPECTS, ALL), default="summary", help="part to print (summary)")
     add_check_options(compare, "the right one fails or differs from eager, or has more graph breaks or recompiles")
-    add_json_option(compare)
 
 
-def _compare(arguments: argparse.Namespace) -> int:
+def compare_command(arguments: argparse.Namespace) -> int:
     with opened_side(arguments.left) as left, opened_side(arguments.right) as right:
         compare = CompareView(left, right)
         if arguments.json:
@@ -219,13 +217,11 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def add_ranks_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_ranks)
     command.add_argument("what", metavar="RUN|DIRECTORY", help="stored run, directory or archive of rank logs")
     command.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that read (all CPUs)")
-    add_json_option(command)
 
 
-def _ranks(arguments: argparse.Namespace) -> int:
+def ranks_command(arguments: argparse.Namespace) -> int:
     with _opened(arguments.what) as (logs, stored):
         if len(logs) < 2:
             raise TraceError("there are no logs of several ranks; set one TORCH_TRACE directory for all ranks")

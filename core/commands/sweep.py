@@ -16,7 +16,7 @@ import msgspec
 from core.base.errors import JobError, NodeWaitError
 from core.base.machine import Environment
 from core.base.words import number
-from core.commands.output import CANCELLED, FAILED, JSON_HELP, OK, add_json_option, add_node_options
+from core.commands.output import CANCELLED, FAILED, JSON_HELP, OK
 from core.commands.run import NodeWatch
 from core.job import CompileJob, add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
@@ -44,9 +44,7 @@ UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def add_sweep_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_run_sweep)
     add_job_options(command, nargs="?")
-    add_node_options(command)
     add = command.add_argument_group("the sweep").add_argument
     add(
         *("--axis",),
@@ -64,9 +62,7 @@ def add_sweep_command(command: argparse.ArgumentParser) -> None:
 
 def add_tune_command(command: argparse.ArgumentParser) -> None:
     """Add the options of `tune`, a sweep that looks for faster settings."""
-    command.set_defaults(function=_run_sweep, axis=[], title="", resume="", again=False, preset="")
-    add_job_options(command)
-    add_node_options(command)
+    command.set_defaults(axis=[], title="", resume="", again=False, preset="")
     command.add_argument("--goal", choices=tuple(GOALS), default="call", help="what to make faster or smaller (call)")
     command.add_argument("--allow", choices=("precision",), help="try changes that lower the precision of results, too")
     command.add_argument(
@@ -95,13 +91,11 @@ def _add_output_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_sweeps_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_list_sweeps)
     command.add_argument("id", nargs="?", default="", metavar="ID", help="print this sweep: its answer and its table")
     command.add_argument("--csv", action="store_true", help="with an ID: the table as CSV, and nothing else")
-    add_json_option(command)
 
 
-def _run_sweep(arguments: argparse.Namespace) -> int:
+def sweep_command(arguments: argparse.Namespace) -> int:
     """Start or resume a sweep, and run it to its end or Ctrl-C; returns the exit code."""
     store = Store()
     engine = open_engine(store, address=arguments.engine)
@@ -123,7 +117,10 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
         engine.close()
 
 
-def _list_sweeps(arguments: argparse.Namespace) -> int:
+tune_command = sweep_command
+
+
+def sweeps_command(arguments: argparse.Namespace) -> int:
     """Print the sweeps of this home with their progress, newest first, or one whole sweep by its id."""
     store = Store()
     sweeps = SweepRunner(Runner(store, open_local_engine(store)))

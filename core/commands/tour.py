@@ -17,9 +17,9 @@ from core.analysis.work import heaviest
 from core.base.errors import JobError, StoreError
 from core.base.files import read
 from core.base.words import RANKED_ID
-from core.commands.output import OK, USAGE, WRONG, add_json_option, add_node_options, complain, print_markdown
+from core.commands.output import OK, USAGE, WRONG, complain, print_markdown
 from core.commands.run import exit_code, run_job
-from core.job import MAX_CODE_BYTES, add_job_options, job_of
+from core.job import MAX_CODE_BYTES, job_of
 from core.job.gallery import Exercise, exercise, samples
 from core.report import as_json
 from core.runs.index.database import RunIndex
@@ -36,12 +36,7 @@ from core.views.why import why
 FIELDS = ("name", "title", "teaches", "group", "training", "twin")
 
 
-def add_samples_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_list_samples)
-    add_json_option(command)
-
-
-def _list_samples(arguments: argparse.Namespace) -> int:
+def samples_command(arguments: argparse.Namespace) -> int:
     listed = samples()
     if arguments.json:
         print(json.dumps([{name: getattr(sample, name) for name in FIELDS} for sample in listed], indent=2))
@@ -53,14 +48,11 @@ def _list_samples(arguments: argparse.Namespace) -> int:
 
 
 def add_exercises_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_exercises)
     command.add_argument("name", nargs="?", metavar="NAME", help="the exercise; without a file, print its code")
     command.add_argument("file", nargs="?", type=Path, metavar="FILE.py", help="a solution to check")
-    add_node_options(command)
-    add_json_option(command)
 
 
-def _exercises(arguments: argparse.Namespace) -> int:
+def exercises_command(arguments: argparse.Namespace) -> int:
     if arguments.name is None:
         return _list_exercises(arguments)
     chosen = exercise(arguments.name)
@@ -121,34 +113,21 @@ def _print_attempt(view: AttemptView) -> None:
 Lines = Callable[[RunSide], Iterable[str]]
 
 
-def add_tour_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_tour)
-    add_job_options(command)
-    add_node_options(command)
-
-
-def add_captures_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_captures)
-    add_job_options(command)
-    add_node_options(command)
-
-
 def add_landmarks_command(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", nargs="?", metavar="RUN", help="id of a stored run, whose times are added")
-    command.set_defaults(function=_landmarks)
 
 
-def _landmarks(arguments: argparse.Namespace) -> int:
+def landmarks_command(arguments: argparse.Namespace) -> int:
     report = side_of_run(Store().open(arguments.run)).report if arguments.run else None
     print("\n".join(as_text(landmarks(report))))
     return OK
 
 
-def _tour(arguments: argparse.Namespace) -> int:
+def tour_command(arguments: argparse.Namespace) -> int:
     return _print_lines(arguments, lambda side: TourView.of(side.report, side.nodes).text)
 
 
-def _captures(arguments: argparse.Namespace) -> int:
+def captures_command(arguments: argparse.Namespace) -> int:
     arguments.capture = True
     return _print_lines(arguments, _capture_lines, print)
 
@@ -181,17 +160,15 @@ def _print_lines(
 
 
 def add_why_command(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(function=_why)
     command.add_argument(
         "question",
         nargs="+",
         metavar="WORD",
         help="`break 1`, `recompile 0/3`, `slow` …; another question lists all forms; a RUN or LOG may follow",
     )
-    add_json_option(command)
 
 
-def _why(arguments: argparse.Namespace) -> int:
+def why_command(arguments: argparse.Namespace) -> int:
     *words, last = " ".join(arguments.question).split()
     names_run = RANKED_ID.fullmatch(last) is not None or ("/" in last and Path(last).exists())
     question = " ".join(words if names_run else [*words, last])

@@ -4,13 +4,13 @@ FLOPs are counted as in `torch.utils.flop_counter`.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
-from core.base.decoder import toml_as
 from core.report import FxNode, TensorMeta, tensor_size
 from core.report.nodes import MOST_REMEMBERED
 
@@ -27,7 +27,7 @@ OP_CLASSES = (
     "other",
 )
 
-NAMES = toml_as(Path(__file__).with_name("costs.toml"), dict[str, tuple[str, ...]])
+NAMES = tomllib.loads(Path(__file__).with_name("costs.toml").read_text(encoding="utf-8"))
 PATTERNS = tuple((kind, re.compile(rf"^(?:{'|'.join(names)})$")) for kind, names in NAMES.items())
 ATTENTION, COLLECTIVE = (re.compile("|".join(NAMES[kind])) for kind in ("attention", "collective"))
 

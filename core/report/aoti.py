@@ -1,5 +1,7 @@
 """Exported programs, AOTInductor's packages and their runs, and other compilers and runtimes."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Literal
 

@@ -4,6 +4,8 @@ Custom backends: calls, executions and annotations. `accelerator`: segments, pro
 ABI.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 from core.base.machine import Load

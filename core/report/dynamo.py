@@ -3,6 +3,8 @@
 A guard's family is module, global, tensor, shape or other.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

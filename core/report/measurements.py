@@ -4,6 +4,8 @@ Times are in seconds. Memory figures cover one eager and one compiled call: peak
 allocation. Errors cover the results of calls, and the nodes of graphs.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """Types of the report. Sizes are in bytes, times in seconds or microseconds, as the field names say."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 

@@ -3,6 +3,8 @@
 The module also has the base class of the worker's own records.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

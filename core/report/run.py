@@ -1,5 +1,7 @@
 """Facts about a run: setting, calls, results, errors, fingerprints of ranks, profile, and vLLM."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, groupby
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from core.accelerator.backends import SHIPPED_BACKENDS, ShippedBackend
 from core.base import words as fmt
+from core.base.decoder import toml_as
 from core.base.errors import CompileboardError, JobError
 from core.base.machine import Environment
 from core.job import GIB, CompileJob, Model, options_as_text, options_from_text
@@ -22,23 +24,7 @@ from core.runs.permission import BACKENDS as OPEN_BACKENDS
 from core.views.markdown import one_line, plain
 
 # Name of an action that runs the same job again → what it adds.
-AGAIN_HELP = {
-    "again": "Runs the same job again as a new run. Compiled objects come from the cache, so it mostly measures. Leave "
-    "the machine idle meanwhile.",
-    "measure": "Run the same job again, and time it",
-    "memory": "Run the same job again, and measure its memory",
-    "numerics": "Run the same job, then run the model in float64, then compile it again with every node value as an "
-    "output",
-    "profile": "Run the same job, then repeat its compiled calls under `torch.profiler`",
-    "neighbours": "Run the same job, then convert and run its model with each installed neighbour: up to a minute each",
-    "where": "Compile the model several times, each time without a part of torch.compile (Dynamo, AOTAutograd, "
-    "decompositions, a pass or lowering of Inductor), and compare the results",
-    "bits": "Compare the first call in this configuration with the first call in another, by every value that a "
-    "kernel writes. The other configuration is `batch=1`, `eval=True`, `training=True`, `threads=1`, "
-    "`mode=max-autotune`, or `options.NAME=VALUE`",
-    "target": "Generate code for another device and compile it to machine code. The device need not be present: "
-    "nothing runs or is timed on it. The model runs eagerly on this CPU.",
-}
+AGAIN_HELP = toml_as(Path(__file__).with_name("job_form.toml"), dict[str, str])
 # Torch's backends before torch has started.
 BACKENDS = ("inductor", "aot_eager", "eager")
 AS_FILE = "as the file says"

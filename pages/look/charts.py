@@ -1,5 +1,7 @@
 """Style of all Plotly charts: transparent background, thin grid, the page's fonts, colour order."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from functools import cache

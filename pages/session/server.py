@@ -3,6 +3,8 @@
 `theme` is the visitor's; `cached_figure` caches a figure for all sessions.
 """
 
+from __future__ import annotations
+
 import os
 import threading
 from collections.abc import Callable, Iterator

@@ -36,7 +36,7 @@ from core.commands.agents.session import (
 from core.commands.agents.tool import Toolbox, ToolResult, failure, print_answer
 from core.commands.agents.tools import TOOLS
 from core.commands.main import own_version
-from core.commands.output import CANCELLED, OK, add_engine_option
+from core.commands.output import CANCELLED, OK
 from core.job import CompileJob
 from core.runs.runner import Runner
 from core.runs.store import Run, Store
@@ -68,7 +68,6 @@ SessionOf = Callable[[Any], AgentSession]
 
 def add_mcp_command(command: argparse.ArgumentParser) -> None:
     """Add the options of `mcp`."""
-    command.set_defaults(function=_mcp)
     command.add_argument(
         "--root",
         action="append",
@@ -84,10 +83,9 @@ def add_mcp_command(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--tools", action="store_true", help="print the tools as a client lists them, a line each")
     command.add_argument("--transcript", type=Path, metavar="FILE", help="append each call to FILE, a JSON line each")
-    add_engine_option(command)
 
 
-def _mcp(arguments: argparse.Namespace) -> int:
+def mcp_command(arguments: argparse.Namespace) -> int:
     """Serve the tools, or list them, or call one of them."""
     roots = tuple(root.resolve() for root in arguments.root or [Path.cwd()])
     for root in roots:

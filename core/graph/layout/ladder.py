@@ -245,11 +245,11 @@ def dot_server(executable: str, form: str = "json0") -> DotServer:
     return DotServer(executable, form)
 
 
-def draw_png(dot: str, budget_s: float = PICTURE_S) -> bytes:
-    """Return a graph in DOT as a PNG within the budget; raises LayoutError."""
+def draw_png(dot: str) -> bytes:
+    """Return a graph in DOT as a PNG; raises LayoutError."""
     text = dot.replace("digraph {", f"digraph {{\ngraph [{PICTURE}]", 1)
     try:
-        return dot_server(sys.executable, "png").ask(text, budget_s)
+        return dot_server(sys.executable, "png").ask(text, PICTURE_S)
     except DotError as error:
         raise LayoutError(f"{error}; ask for a smaller part of the graph, or for DOT") from None
 

@@ -1,5 +1,7 @@
 """Records that the worker adds about a compilation, and about a run as a whole."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 from core.report import (

@@ -8,13 +8,10 @@ import lzma
 import re
 import shutil
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
-
-import msgspec
 
 from core.base.decoder import decoded_as
 from core.base.errors import StoreError
@@ -80,16 +77,6 @@ def recording(name: str) -> Recording:
     if match is None:
         raise StoreError(f"there is no recording `{name[:80]}`")
     return match
-
-
-def write_recording(folder: Path, recording: Recording, log: Iterable[bytes]) -> Path:
-    """Store a recording with its log; return the file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{recording.name}.xz"
-    with lzma.open(path, "wb", preset=9 | lzma.PRESET_EXTREME) as file:
-        file.write(msgspec.json.encode(recording) + b"\n")
-        file.writelines(log)
-    return path
 
 
 def add_recording(store: Store, name: str, by: str = "") -> Run:

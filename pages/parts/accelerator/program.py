@@ -5,6 +5,8 @@ frozen parameters is compared with the shown run. Without a program, the page sh
 how to get one.
 """
 
+from __future__ import annotations
+
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -5,6 +5,8 @@ metadata. Python and C++: the code that runs the package, and its results. Last,
 eager and compiled.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

@@ -1,5 +1,7 @@
 """Other compilers for a run's model: built-in or custom backends, edited generated code, and MLX."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 

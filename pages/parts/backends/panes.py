@@ -5,6 +5,8 @@ the chart of executions, and the tables that the backend reported. The right pan
 backend's source with the failure at its line, the reported texts, the run's output, and an editor.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 

@@ -4,6 +4,8 @@ The graphs of two compilations are one stable drawing, with added, removed, chan
 are a table of pairs, and the chosen pair with both sources.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Drawers beside drawings: of an FX graph's node and text, of passes, of fusion, and of captures."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import partial
 

@@ -5,6 +5,8 @@ page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of 
 kernel, `l:` a line of the user's code, `c:` a line of generated code.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 

@@ -3,6 +3,8 @@
 Two tools have their views here: the kernel's reproduction, and the interpreter for one program of a Triton kernel.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Sequence
 from functools import partial

@@ -1,5 +1,7 @@
 """Details of a kernel below the kernel table: source, FX nodes, and user's lines."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import streamlit as st

@@ -3,6 +3,8 @@
 Phases and the slices of a profile are flame charts. Metrics of a compilation are grouped and have units.
 """
 
+from __future__ import annotations
+
 import math
 import statistics
 from collections.abc import Sequence

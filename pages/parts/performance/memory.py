@@ -3,6 +3,8 @@
 The parts are the curves of eager and compiled, the allocations alive at the peaks, and Inductor's plan by kernel.
 """
 
+from __future__ import annotations
+
 import html
 from collections.abc import Mapping, Sequence
 from functools import partial

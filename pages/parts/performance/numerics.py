@@ -4,6 +4,8 @@ Call results, and nodes in execution order, are compared with float64. Values ar
 another configuration.
 """
 
+from __future__ import annotations
+
 import html
 import math
 from collections.abc import Callable, Sequence

@@ -4,6 +4,8 @@ The actions are rename, tag, note, pin, open, download, compare, delete. The cha
 model's runs, in series of comparable runs; a click opens a run.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any

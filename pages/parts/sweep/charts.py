@@ -5,6 +5,8 @@ a numeric axis show speedups with intervals, or call times with quartiles. Anoth
 over the number of calls.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -4,6 +4,8 @@ A sweep has its answer, charts and a table; a click on a row of the table opens 
 labels make a heat map with one measure per cell.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -75,7 +75,7 @@ def test_a_command_imports_no_other_command() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True)
     assert set(ran.stderr.split()) == {
-        *("core.base", "core.base.errors", "core.base.machine", "core.base.words"),
+        *("core.base", "core.base.errors", "core.base.machine", "core.base.syntax", "core.base.words"),
         *("core.commands", "core.commands.main", "core.commands.output", "core.commands.main"),
     }
     assert [line.split()[0] for line in ran.stdout.splitlines() if line.startswith("    ") and line[4] != " "] == [

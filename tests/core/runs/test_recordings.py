@@ -19,9 +19,10 @@ from core import (
     sentence,
     verdict,
 )
-from core.runs.recordings import RECORDINGS, add_recording, write_recording
+from core.runs.recordings import RECORDINGS, add_recording
 from core.sweep.presets import Question, answer
 from tests.support.places import TRACES
+from tests.support.recordings import write_recording
 
 MOST_BYTES = 25_000_000
 FILES = sorted(RECORDINGS.glob("*/*.xz"), key=lambda path: path.stat().st_size)
