@@ -68,7 +68,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A dashboard that does not run visitors' code, with one run in its store."""
     home = tmp_path_factory.mktemp("closed")
     add_scenario(home, "transformer_block")
-    with serving(home, COMPILEBOARD_ALLOW_CODE="0") as server:
+    with serving(home, torch=False, COMPILEBOARD_ALLOW_CODE="0") as server:
         yield server
 
 
