@@ -33,6 +33,8 @@ MOST_FACTS, FACT_CHARS = 2, 8  #: with a unit, beside the number of launches
 # A group with at least this fraction of the ops is unfolded first.
 HEAVY = 0.75
 LEAST_COST = 0.01
+# The frame of a module takes as much room as so many boxes.
+FRAME = 3
 # Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
 PART = 0.1
 MOST_PARTS = 3  #: modules of a graph that are unfolded at first
@@ -194,11 +196,12 @@ def node_size(node: Node) -> tuple[float, float]:
 
 
 def group_size(group: Group) -> tuple[float, float]:
-    """Return the width and height of a folded group: label, unfold sign, detail, count, and a few facts."""
+    """Return the width and height of a folded group: label, detail, of a module its count, and a few facts."""
     below = group.detail if group.kind in HULLS else f"{group.detail} · {count(group.count, 'op')}"
     label = f"K{group.badge}  {group.label}" if group.badge else group.label
     facts = [fact for fact in group.facts if fact.unit]
-    facts = facts[: MOST_FACTS + any(fact.unit == "text" for fact in facts)]
+    # The detail of a launch has its time.
+    facts = facts[: 1 if group.kind in HULLS else MOST_FACTS + any(fact.unit == "text" for fact in facts)]
     widest = max(len(label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)
     widest = max([widest, *((len(fact.name) + FACT_CHARS) * SMALL_PX_PER_CHAR for fact in facts)])
     most = MOST_HULL_WIDTH if group.kind in HULLS else MOST_WIDTH
@@ -404,9 +407,10 @@ def costliest_groups(model: GraphModel, boxes: int) -> Iterator[int]:
     while waiting and -waiting[0][0] > least:
         _, group = heappop(waiting)
         inside = index.children[group]
-        if len(inside) > boxes:
+        room = len(inside) + (0 if model.groups[group].kind in HULLS else FRAME)
+        if room > boxes:
             continue
-        boxes -= len(inside)
+        boxes -= room
         yield group
         for child in [~member for member in inside if member < 0][: 1 if model.groups[group].kind == "stack" else None]:
             heappush(waiting, (-(costs[child] or 0), child))

@@ -39,7 +39,7 @@ from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 MOST_NAMED = 3  #: nodes in the title of a subgraph
 MOST_LAUNCHES = 12  #: launches that are listed for a layer
 MOST_OPENED_ITEMS = 400  #: items of a graph when it opens
-MOST_OPENED_BOXES = 40  #: boxes of a larger drawing of launches when it opens
+MOST_OPENED_BOXES = 50  #: boxes of a larger drawing of launches when it opens
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ const SHORT = {
   "launches per layer": "launches each",
   "share of bytes": "of bytes",
   "share of time": "of time",
-  "time by bytes and FLOPs": "of time by bytes and FLOPs",
+  "time by bytes and FLOPs": "of time by bytes",
 };
 
 /** @typedef {Placed & { item: GroupItem }} PlacedGroup */
