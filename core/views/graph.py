@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
@@ -39,6 +39,7 @@ from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 MOST_NAMED = 3  #: nodes in the title of a subgraph
 MOST_LAUNCHES = 12  #: launches that are listed for a layer
 MOST_OPENED_ITEMS = 400  #: items of a graph when it opens
+MOST_WHOLE = 100  #: nodes and groups of a drawing of launches that is unfolded as a whole
 MOST_OPENED_BOXES = 50  #: boxes of a larger drawing of launches when it opens
 
 
@@ -81,15 +82,16 @@ class GraphView:
         """Return the layouts of the groups that are unfolded at first.
 
         A graph with few ops unfolds all groups. A larger graph unfolds forward and backward, or else the groups
-        around the model's layers, up to `MOST_OPENED_ITEMS` items. A larger drawing of kernel launches unfolds what
-        costs most, up to `MOST_OPENED_BOXES` boxes.
+        around the model's layers, up to `MOST_OPENED_ITEMS` items. A drawing of kernel launches with more than
+        `MOST_WHOLE` nodes and groups unfolds what costs most, up to `MOST_OPENED_BOXES` boxes.
         """
-        if len(self.model.nodes) > SMALL and any(group.kind in HULLS for group in self.model.groups):
+        groups: Iterable[int] = range(len(self.model.groups))
+        launched = any(group.kind in HULLS for group in self.model.groups)
+        if launched and len(self.model.nodes) + len(groups) > MOST_WHOLE:
             return [self.level(group) for group in costliest_groups(self.model, MOST_OPENED_BOXES)]
         sides = [number for number, group in enumerate(self.model.groups) if group.kind == "direction"]
-        groups = (
-            range(len(self.model.groups)) if len(self.model.nodes) <= SMALL else sides or heaviest_groups(self.model)
-        )
+        if not launched and len(self.model.nodes) > SMALL:
+            groups = sides or heaviest_groups(self.model)
         children = index_of(self.model).children
         opened = [TOP]
         items = len(children[TOP])

@@ -48,19 +48,19 @@ def test_an_encoder_and_a_decoder_open_both_as_their_layers() -> None:
 
 
 def test_layers_that_are_nearly_all_launches_open_as_their_first() -> None:
-    nodes = tuple(Node(f"n:{number}", "mul", "", "pointwise", TOP) for number in range(66))
-    groups = [Group("m:layers", "Layer", "× 2", "stack", TOP, 0, 64, 64)]
-    for layer in (0, 1):
+    nodes = tuple(Node(f"n:{number}", "mul", "", "pointwise", TOP) for number in range(98))
+    groups = [Group("m:layers", "Layer", "× 3", "stack", TOP, 0, 96, 96)]
+    for layer in range(3):
         inside = 32 * layer, 32 * layer + 32, 32
         groups.append(Group(f"m:{layer}", f"layers.{layer}", "", "module", 0, *inside))
         groups.append(Group(f"g:op{layer}", f"mul of {layer}", "", "launch", len(groups) - 1, *inside))
-    placed = tuple(replace(node, group=2 if at < 32 else 4 if at < 64 else TOP) for at, node in enumerate(nodes))
+    placed = tuple(replace(node, group=2 + at // 32 * 2 if at < 96 else TOP) for at, node in enumerate(nodes))
     launched = GraphView(GraphModel(placed, (), tuple(groups)))
     assert opened(launched) == ["Layer", "layers.0", "mul of 0"]
 
 
 def test_launches_that_take_most_time_are_open_and_a_large_one_that_takes_none_is_folded() -> None:
-    sizes, seconds = (20, 20, 30, 2), (0.001, 0.9, 0.09, 0.009)
+    sizes, seconds = (30, 40, 45, 2), (0.001, 0.9, 0.09, 0.009)
     starts = [sum(sizes[:at]) for at in range(5)]
     groups = tuple(
         Group(f"g:op{at}", f"K{at}", "", "launch", TOP, starts[at], starts[at + 1], size)
@@ -71,7 +71,7 @@ def test_launches_that_take_most_time_are_open_and_a_large_one_that_takes_none_i
     values = tuple(seconds[group] / sizes[group] for group in owner)
     time = Overlay("time", "time (measured)", "number", "s", values, "sum")
     assert opened(GraphView(GraphModel(nodes, (), groups, (time,)))) == ["K1"]
-    assert opened(GraphView(GraphModel(nodes, (), groups))) == ["K2", "K3"]
+    assert opened(GraphView(GraphModel(nodes, (), groups))) == ["K2"]
 
 
 def chain(length: int) -> GraphView:
