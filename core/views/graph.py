@@ -87,7 +87,7 @@ class GraphView:
         """
         groups: Iterable[int] = range(len(self.model.groups))
         launched = any(group.kind in HULLS for group in self.model.groups)
-        if launched and len(self.model.nodes) + len(groups) > MOST_WHOLE:
+        if launched and len(self.model.nodes) + len(self.model.groups) > MOST_WHOLE:
             return [self.level(group) for group in costliest_groups(self.model, MOST_OPENED_BOXES)]
         sides = [number for number, group in enumerate(self.model.groups) if group.kind == "direction"]
         if not launched and len(self.model.nodes) > SMALL:
