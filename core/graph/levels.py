@@ -196,7 +196,7 @@ def node_size(node: Node) -> tuple[float, float]:
 
 
 def group_size(group: Group) -> tuple[float, float]:
-    """Return the width and height of a folded group: label, detail, of a module its count, and a few facts."""
+    """Return the width and height of a folded group: label, detail, a module's count, and a few facts."""
     below = group.detail if group.kind in HULLS else f"{group.detail} · {count(group.count, 'op')}"
     label = f"K{group.badge}  {group.label}" if group.badge else group.label
     facts = [fact for fact in group.facts if fact.unit]
