@@ -43,6 +43,7 @@ from core.report.measurements import (
 from core.report.nodes import (
     AotMetadata,
     Binary,
+    CastWeights,
     Collectives,
     Direction,
     Estimates,
@@ -101,7 +102,8 @@ class FxGraph:
 
     `ops` counts nodes by op; `targets` counts calls by target, including those in branches and other nested graphs.
     `name` is set only if a library dumped the graph under a name, such as vLLM's `vllm_piecewise_split_graph`.
-    `repeated` is set for Dynamo's graph with a line that was traced at least eight times.
+    `repeated` is set for Dynamo's graph with a line that was traced at least eight times, `cast` for one that converts
+    parameters or buffers.
     """
 
     id: str
@@ -113,6 +115,7 @@ class FxGraph:
     targets: dict[str, int] = field(default_factory=dict)
     name: str = ""
     repeated: RepeatedLine | None = None
+    cast: CastWeights | None = None
 
     @property
     def early(self) -> bool:

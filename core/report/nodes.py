@@ -100,6 +100,19 @@ class RepeatedLine:
     nodes: int
 
 
+@dataclass(frozen=True, slots=True)
+class CastWeights:
+    """Parameters and buffers that a graph converts to another dtype.
+
+    `place` is the line that converts the largest one, `dtypes` its dtypes, as `bf16 to f32`. `share` is the part of
+    the bytes of all parameters and buffers of the graph.
+    """
+
+    place: Place
+    dtypes: str
+    share: float
+
+
 def tensor_text(dtype: str, shape: Sequence[int | str], stride: Sequence[int | str] | None = None) -> str:
     """Return a tensor as PyTorch annotates its graphs: "f32[8, 64]", with stride "f32[8, 64][64, 1]"."""
     name = dtype.removeprefix("torch.")

@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from core.analysis.backend import backend_problems, problem_words
 from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
 from core.analysis.numerics import bisection_words, cure_words
+from core.analysis.repairs.offers import stale_cache
 from core.analysis.repairs.source import Proposal, with_options
 from core.analysis.results import difference_words, results_words
 from core.base.syntax import NOT_READ, expression, module
@@ -109,6 +109,8 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
         advice, proposal = f"{asking}: {OF_THE_CODE}", EAGER
     elif asking:
         advice, proposal = f"{asking}: the difference may be intended.", None
+    elif cached := stale_words(facts):
+        advice, proposal = cached, None
     elif known := _known_result(facts, compared.told[0]):
         advice, proposal = known
     elif answer := answered(facts):
@@ -126,10 +128,19 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
     )
 
 
+def stale_words(facts: RunFacts, after: int = 0) -> str:
+    """Return the advice for a cached function that reads what the file changes; empty without one."""
+    name, reads = stale_cache(facts.source, after)
+    return case("stale cache", name=name, reads=reads) if name else ""
+
+
 def rounds_otherwise(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for differences that count as rounding, if the code is known to be sensitive to it."""
     compared = facts.compared
-    if compared is None or compared.outcome != "same" or not compared.excused:
+    if compared is None or compared.outcome != "same":
+        return
+    if not compared.excused:
+        yield from _rounds_in_sensitive_code(facts)
         return
     first, row = compared.excused[0], known_causes("rounding")[0]
     known = _known_result(facts, first)
@@ -144,6 +155,17 @@ def rounds_otherwise(facts: RunFacts) -> Iterator[Finding]:
         page="speedup",
         weight="note",
     )
+
+
+def _rounds_in_sensitive_code(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for 16-bit results within the tolerance, if the code is sensitive to roundings."""
+    differences = [each for call in facts.report.calls for each in call.differences if each.dtype in LOW]
+    first = max(differences, key=lambda each: each.max_abs, default=None)
+    rows = (row for row in known_causes("rounding")[1:] if re.search(row.source, facts.source))
+    row = next(rows, None) if backend_of(facts) == "inductor" else None
+    if row is not None and first is not None and first.max_abs:
+        title = row.title.format(difference=difference_words(first))
+        yield Finding(row.rule, title, row.reason, row.advice, page="speedup", weight="note")
 
 
 LOW = ("bfloat16", "float16")
@@ -163,30 +185,7 @@ def _known_result(facts: RunFacts, first: Difference) -> tuple[str, Proposal | N
     return None
 
 
-SEPARATE = (
-    "Dynamo calls the returned callable with the graph's inputs as separate arguments: `def run(*args)`. One list of "
-    "inputs, with `_boxed_call`, is how AOTAutograd calls a compiler's callable."
-)
 SEE_OUTPUT = " The page Backend shows its output ({evidence})."
-SEE_BACKEND = "The page Backend shows the graph that it received, and this execution."
-
-
-def backend_raised(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding if the callable that a backend returned raised an exception."""
-    if known_error(facts) is not None:
-        return
-    for problem in (each for each in backend_problems(facts.report) if each.execution is not None):
-        words = problem_words(problem)
-        yield Finding(
-            rule="backend raised",
-            title=f"The callable that `{problem.backend}` returned raised in [{problem.compilation}].",
-            reason=f"{words[:1].upper()}{words[1:].rstrip('.')}.",
-            advice=SEPARATE if "positional argument" in words else SEE_BACKEND,
-            page="overview",
-            compilation=problem.compilation,
-            weight="wrong",
-        )
-        return
 
 
 def asks_whether_compiled(facts: RunFacts) -> Iterator[Finding]:
@@ -499,7 +498,6 @@ def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
 RULES: tuple[Rule, ...] = (
     backward_draws,
     known_errors,
-    backend_raised,
     differs,
     rounds_otherwise,
     other_strides,

@@ -18,7 +18,7 @@ from core.analysis.durations import (
     seconds_with_regions,
 )
 from core.analysis.dynamo.recompiles import guard_rows
-from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, known_causes
+from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
 from core.analysis.kernels.kernel import kernels_disturbed
 from core.analysis.repairs.source import Proposal
@@ -248,7 +248,8 @@ def unrolled_loop(facts: RunFacts) -> Iterator[Finding]:
     # Nodes of a line are counted without reads of tuples and slices.
     ops = graphs[-1].calls - graphs[-1].targets.get("operator.getitem", 0)
     took_s, share = facts.seconds.get(slowest.id, 0.0), line.nodes / max(1, ops)
-    if took_s < LONG_S or share < MOST_OF_THE_GRAPH:
+    is_large = line.times >= MANY_UNROLLED and line.nodes >= NODES_OF_A_LOOP
+    if share < MOST_OF_THE_GRAPH or (took_s < LONG_S and not is_large):
         return
     yield Finding(
         rule="unrolled loop",
@@ -256,7 +257,7 @@ def unrolled_loop(facts: RunFacts) -> Iterator[Finding]:
         f"{count(line.times, 'time')}.",
         reason=f"Dynamo unrolls loops: {number(line.nodes)} of the {count(ops, 'op')} come from lines "
         "that it traced at least as often.",
-        advice=COMPILE_THE_BODY,
+        advice=case("unrolled"),
         page="compile_time",
         compilation=slowest.id,
         once_s=share * took_s,
@@ -264,11 +265,8 @@ def unrolled_loop(facts: RunFacts) -> Iterator[Finding]:
 
 
 MANY_ROUNDS, MOST_OF_THE_GRAPH = 16, 0.5
-COMPILE_THE_BODY = (
-    "Move the loop's body into a function and mark it with `torch.compiler.nested_compile_region`: it is compiled "
-    "once. Where the marked function fails, as with NumPy arrays, compile the function itself and leave the loop to "
-    "Python. Not tried: compare the compile time of a run with it."
-)
+# Rounds and ops of a loop whose graph is large, however long its compilation took.
+MANY_UNROLLED, NODES_OF_A_LOOP = 32, 100
 
 
 def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: float, kind: str) -> str:
@@ -387,7 +385,7 @@ def printed(facts: RunFacts) -> Iterator[Finding]:
     own = [remark.line.text for remark in remarks if remark.kind == "slow text"]
     # The code's own print is no advice.
     lines = [line for line in printed_lines(facts.output) if line.place or not any(text in line.text for text in own)]
-    for kind in ("slow", "deprecated", "complex"):
+    for kind in ("slow", "deprecated", "complex", "unfused attention"):
         advice = "slow on cpu" if kind == "slow" and facts.on_cpu else kind
         yield from (_finding(line, advice) for line in [line for line in lines if line.kind == kind][:MOST])
 
@@ -405,7 +403,8 @@ def _finding(line: PrintedLine, advice: str) -> Finding:
     )
 
 
-PrintedKind = Literal["slow", "deprecated", "complex", ""]
+PrintedKind = Literal["slow", "deprecated", "complex", "unfused attention", ""]
+UNFUSED = "flex_attention called without torch.compile()"
 COMPLEX = "does not support code generation for complex operators"
 
 # Terminal colours, and other control characters.
@@ -457,24 +456,11 @@ def _lines(output: str) -> Iterator[tuple[str, str, PrintedKind]]:
 
 
 def _kind(text: str, line: str) -> PrintedKind:
-    if COMPLEX in text:
-        return "complex"
+    if COMPLEX in text or UNFUSED in text:
+        return "complex" if COMPLEX in text else "unfused attention"
     if SLOW.search(text):
         return "slow"
     return "deprecated" if DEPRECATED.search(line) else ""
-
-
-def traps(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for each known trap of a whole script, whose results nobody compares with eager's."""
-    script, graphs = facts.report.script, (graph for each in facts.report.compilations for graph in each.graphs)
-    targets = "\n".join(target for graph in graphs for target in graph.targets)
-    for row in book()["trap"] if script is not None and not script.exit_code and targets else ():
-        is_compiled = {entry.backend for entry in script.entries} & {*row["backends"]} if script else None
-        if any(each.registry_id in row.get("unless", ()) for each in facts.report.graph_breaks):
-            continue
-        if is_compiled and re.search(row["target"], targets) and re.search(row["source"], facts.source):
-            texts = (row["title"], row["reason"], row["advice"])
-            yield Finding("results may differ", *texts, page="overview", weight="wrong")
 
 
 def doubles(facts: RunFacts) -> Iterator[Finding]:
@@ -487,6 +473,22 @@ def doubles(facts: RunFacts) -> Iterator[Finding]:
         yield Finding("float64 inputs", *texts, page="overview", weight="note")
 
 
+def weights_cast(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for large weights that an inference without kernels converts at each call."""
+    compilations = facts.report.compilations
+    if facts.report.script or facts.job.get("training") or any(each.schedules for each in compilations):
+        return
+    cast = [graph.cast for each in compilations for graph in dynamo_graphs(each) if graph.cast]
+    largest = max(cast, key=lambda each: each.share, default=None)
+    if largest is not None and largest.share >= MUCH_OF_THE_WEIGHTS:
+        title = case("weights cast", "title", line=largest.place.short, share=percent(largest.share))
+        texts = (title, case("weights cast", "reason", dtypes=largest.dtypes), case("weights cast"))
+        yield Finding("weights converted", *texts, page="overview", weight="note")
+
+
+# Part of the bytes of parameters and buffers whose conversion is a finding.
+MUCH_OF_THE_WEIGHTS = 0.25
+
 RULES: tuple[Rule, ...] = (
     slower,
     outside_of_kernels,
@@ -497,6 +499,5 @@ RULES: tuple[Rule, ...] = (
     unrolled_loop,
     backward_captured_again,
     cache_bypassed,
-    traps,
     doubles,
 )

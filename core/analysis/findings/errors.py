@@ -6,11 +6,12 @@ apply to them, too.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from core.analysis.backend import backend_problems, problem_words
 from core.analysis.dynamo.failures import Failure, Phase, failed_phase, failures, phase_of
-from core.analysis.findings.answers import AOT_EAGER, EAGER, known_error
+from core.analysis.findings.answers import AOT_EAGER, EAGER, known_error, stale_words
 from core.analysis.findings.break_advice import (
     NO_CHANGE,
     as_torchs,
@@ -24,7 +25,8 @@ from core.analysis.findings.break_advice import (
 )
 from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, first_sentences, known_causes
 from core.analysis.repairs.offers import line_of
-from core.analysis.repairs.source import CodeFix, Proposal, dotted, read_code
+from core.analysis.repairs.source import CodeFix, Proposal, UserCode, dotted, read_code
+from core.base.words import duration_s
 from core.report import Compilation, EntryPoint, GraphBreak
 
 HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)
@@ -67,10 +69,35 @@ CHECK = (
 SHARED_INPUTS = "Input-to-input aliasing"
 
 
+SEPARATE = (
+    "Dynamo calls the returned callable with the graph's inputs as separate arguments: `def run(*args)`. One list of "
+    "inputs, with `_boxed_call`, is how AOTAutograd calls a compiler's callable."
+)
+SEE_BACKEND = "The page Backend shows the graph that it received, and this execution."
+
+
+def backend_raised(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding if the callable that a backend returned raised an exception."""
+    if known_error(facts) is not None:
+        return
+    for problem in (each for each in backend_problems(facts.report) if each.execution is not None):
+        words = problem_words(problem)
+        yield Finding(
+            rule="backend raised",
+            title=f"The callable that `{problem.backend}` returned raised in [{problem.compilation}].",
+            reason=f"{words[:1].upper()}{words[1:].rstrip('.')}.",
+            advice=SEPARATE if "positional argument" in words else SEE_BACKEND,
+            page="overview",
+            compilation=problem.compilation,
+            weight="wrong",
+        )
+        return
+
+
 def raised_at_run_time(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for an error that compiled code raised in a call."""
     error = facts.report.error
-    if error is None or failed_phase(facts.report) != "run time":
+    if error is None or failed_phase(facts.report) != "run time" or known_error(facts) is not None:
         return
     hint = OPCHECK.search(error.message)
     lines = {frame.line for frame in error.frames if frame.file == facts.path}
@@ -185,6 +212,134 @@ def _compiling_line(source: str) -> int:
     named = ast.walk(code.tree) if code is not None else ()
     lines = (each.lineno for each in named if isinstance(each, ast.Attribute) and dotted(each) == "torch.compile")
     return min(lines, default=0)
+
+
+def traps(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for each known trap of a run, whose results nobody compares with eager's."""
+    script, graphs = facts.report.script, (graph for each in facts.report.compilations for graph in each.graphs)
+    targets = "\n".join(target for graph in graphs for target in graph.targets)
+    backends = {entry.backend for entry in script.entries} if script else set()
+    yield from _stale_cache(facts)
+    for row in book()["trap"] if targets and not (script and script.exit_code) else ():
+        if any(each.registry_id in row.get("unless", ()) for each in facts.report.graph_breaks):
+            continue
+        is_compiled = "backends" not in row or backends & {*row["backends"]}
+        if is_compiled and re.search(row.get("target", ""), targets) and re.search(row["source"], facts.source):
+            texts = (row["title"], row["reason"], row["advice"])
+            yield Finding(row.get("rule", "results may differ"), *texts, page="overview", weight="wrong")
+
+
+def _stale_cache(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for a cached function that a script compiles, and that reads what changes later."""
+    script = facts.report.script
+    if script is None or script.exit_code or not script.entries or CACHE_IGNORED not in facts.output:
+        return
+    if advice := stale_words(facts, max(entry.place.line for entry in script.entries)):
+        title, reason = case("stale cache", "title"), case("stale cache", "reason")
+        yield Finding("results may differ", title, reason, advice, page="overview", weight="wrong")
+
+
+# Part of torch's warning about a function whose cache Dynamo does not use.
+CACHE_IGNORED = "ignores the cache wrapper"
+
+
+def first_call_timed(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding if a script's clock measures the first call of a compiled callable."""
+    script, code = facts.report.script, read_code(facts.source)
+    took_s = sum(facts.seconds.values())
+    if script is None or script.exit_code or not script.entries or code is None or not took_s:
+        return
+    compiled, regions = _compiled_names(code), list(_timed_regions(code))
+    name = next(filter(None, (_first_called(code, region, compiled) for region in regions)), "")
+    # Who measures it again knows that the first call compiles.
+    if sum(any(_calls_name(node, name) for node in region) for region in regions) > 1:
+        return
+    if name:
+        title = case("first call timed", "title", name=name, seconds=duration_s(took_s))
+        texts = (title, case("first call timed", "reason"), case("first call timed", name=name))
+        yield Finding("first call timed", *texts, page="compile_time", weight="note")
+
+
+CLOCK = re.compile(r"(?:\.|^)(?:perf_counter(?:_ns)?|monotonic|process_time|default_timer|time)$")
+TIMER = re.compile(r"(?:^|\.)(?:timeit|repeat)$")
+
+
+def _compiled_names(code: UserCode) -> set[str]:
+    """Return the names of compiled callables in a file, and of modules that it compiles in place."""
+    names = set()
+    for node in ast.walk(code.tree):
+        if isinstance(node, ast.Assign) and _compiles(node.value):
+            names |= {dotted(target) for target in node.targets}
+        elif isinstance(node, ast.FunctionDef) and any(map(_compiles, node.decorator_list)):
+            names.add(node.name)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            owner, _, method = dotted(node.value.func).rpartition(".")
+            names |= {owner} if method == "compile" else set()
+    return names - {"", "torch", "re"}
+
+
+def _compiles(value: ast.expr) -> bool:
+    return dotted(value.func if isinstance(value, ast.Call) else value) == "torch.compile"
+
+
+def _timed_regions(code: UserCode) -> Iterator[list[ast.AST]]:
+    """Yield the nodes between each reading of a clock and the line that subtracts it, outside of loops."""
+    for block in (getattr(node, "body", None) for node in ast.walk(code.tree)):
+        statements = block if isinstance(block, list) else []
+        for at, first in enumerate(statements):
+            start = _started(first)
+            if start and not any(code.around(first, ast.For, ast.While)):
+                rest = statements[at + 1 :]
+                last = next((index for index, each in enumerate(rest) if _takes_difference(each, start)), None)
+                yield [node for each in rest[: last + 1] for node in ast.walk(each)] if last is not None else []
+    yield from ([*ast.walk(node)] for node in ast.walk(code.tree) if _calls(node, TIMER))
+
+
+def _started(statement: ast.stmt) -> str:
+    """Return the name of a clock's reading, or of an event that is recorded; empty for another statement."""
+    if isinstance(statement, ast.Assign) and _calls(statement.value, CLOCK):
+        return dotted(statement.targets[0])
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    owner, _, method = dotted(call.func).rpartition(".") if isinstance(call, ast.Call) else ("", "", "")
+    return owner if method == "record" else ""
+
+
+def _takes_difference(statement: ast.stmt, start: str) -> bool:
+    nodes = list(ast.walk(statement))
+    differences = [node.right for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)]
+    return start in map(dotted, differences) or any(_calls_name(node, f"{start}.elapsed_time") for node in nodes)
+
+
+def _calls_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func) == name
+
+
+def _calls(node: ast.AST, pattern: re.Pattern[str]) -> bool:
+    return isinstance(node, ast.Call) and pattern.search(dotted(node.func)) is not None
+
+
+def _first_called(code: UserCode, region: Sequence[ast.AST], compiled: Collection[str]) -> str:
+    """Return the compiled callable whose first call is in a timed region; empty without one.
+
+    A function that times its parameter counts if its only call passes a compiled callable, which nothing called before.
+    """
+    calls = [node for node in ast.walk(code.tree) if isinstance(node, ast.Call)]
+    for name in dict.fromkeys(dotted(node.func) for node in region if isinstance(node, ast.Call)):
+        first = min((call for call in calls if dotted(call.func) == name), key=lambda call: call.lineno, default=None)
+        if first not in region:
+            continue
+        if name in compiled:
+            return name
+        function = next(code.around(region[0], ast.FunctionDef), None)
+        if function is None or name not in {each.arg for each in function.args.args}:
+            continue
+        users = [call for call in calls if dotted(call.func) == function.name]
+        passed = [(call, dotted(each)) for call in users for each in call.args if dotted(each) in compiled]
+        if len(passed) == 1 and not any(code.around(passed[0][0], ast.For, ast.While)):
+            call, given = passed[0]
+            if not any(dotted(other.func) == given and other.lineno < call.lineno for other in calls):
+                return given
+    return ""
 
 
 def phase_words(compilation: Compilation, first: Failure) -> tuple[str, Proposal | None]:
@@ -325,10 +480,13 @@ def _condition(line: str) -> str:
 
 
 RULES: tuple[Rule, ...] = (
+    backend_raised,
     raised_at_run_time,
     raised_in_eager,
     raised_in_script,
     not_called,
     nothing_compiled,
     empty_first_call,
+    traps,
+    first_call_timed,
 )

@@ -1,7 +1,6 @@
 """Findings about kernels: roofline, fallbacks, copies, unexpected dtypes, missed fusions.
 
-Attention is a finding if torch decomposed it into matmuls and a softmax. A missed fusion is a pair of kernels
-that share bytes and that the scheduler refused to fuse.
+A missed fusion is a pair of kernels that share bytes and that the scheduler refused to fuse.
 """
 
 import re
@@ -9,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from core.analysis.findings.calls import weights_cast
 from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.interval import busy
 from core.analysis.kernels.kernel import kernels_disturbed, node_op, uneven_repeats
@@ -115,8 +115,7 @@ def products_at_the_roofline(facts: RunFacts) -> Iterator[Finding]:
     float32 = {row.dtype for row in products} - {""} == {"float32"} and not facts.job.get("dtype")
     reached = percent(allowed_s / took_s)
     faster = float32 and _bfloat16_pays(facts.report)
-    # Report a cost once: if TF32 is off, the finding of `tf32` covers these matmuls.
-    if any(tf32(facts)):
+    if any(tf32(facts)):  # It has the cost of these matmuls.
         return
     yield Finding(
         rule="products at the roofline",
@@ -172,8 +171,8 @@ def fallbacks(facts: RunFacts) -> Iterator[Finding]:
     Matmuls and attention do not count, since a library call is their normal kernel.
     """
     rows = facts.rows
-    calls = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
-    calls = [row for row in calls if not _is_product(row)]
+    named = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
+    calls = [row for row in named if not _is_product(row)]
     custom = [row for row in calls if _is_custom(row)]
     yield from _fallback_findings(facts, [row for row in calls if row not in custom], FALLBACK)
     yield from _fallback_findings(facts, custom, CUSTOM)
@@ -237,11 +236,12 @@ def doubles(facts: RunFacts) -> Iterator[Finding]:
 
 def weights_converted(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for kernels that write a weight in another dtype at each call of an inference."""
+    yield from weights_cast(facts)
     newest = newest_compilations(facts.report)
     converted = [weight for compilation in newest for weight in _converted_weights(compilation)]
     schedules = [schedule for compilation in newest for schedule in compilation.schedules]
-    moved = sum(weight.stored_bytes + weight.written_bytes for weight in converted)
-    share = moved / (sum(node.bytes_accessed for schedule in schedules for node in schedule.after) or 1)
+    traffic = sum(node.bytes_accessed for schedule in schedules for node in schedule.after) or 1
+    share = sum(weight.stored_bytes + weight.written_bytes for weight in converted) / traffic
     if share < MUCH_OF_THE_TRAFFIC:
         return
     rows = [row for row in facts.rows if row.kernel in {weight.kernel for weight in converted}]

@@ -2,7 +2,8 @@
 
 To add a rule, write a function in one of the neighbouring modules. Add it to `RULES`, and its name to
 `OF_BREAKS` or `OF_RECOMPILES`. `attribute_use` says what the code does with a number that a guard compares, `key_of`
-finds a subscript with it, and `scheduler_steps` finds the steps of learning-rate schedulers.
+finds a subscript with it, `scheduler_steps` finds the steps of learning-rate schedulers, and `stale_cache` a cached
+function that reads what changes.
 """
 
 import ast
@@ -433,3 +434,53 @@ def scheduler_steps(text: str) -> Iterator[tuple[str, int]]:
         lines = sorted(call.lineno for call in calls if dotted(call.func) in steps)
         if lines:
             yield kind, lines[0]
+
+
+CACHES = ("lru_cache", "cache")
+
+
+def stale_cache(text: str, after: int = 0) -> tuple[str, str]:
+    """Return a function with `lru_cache`, and a variable or attribute that it reads and the file changes.
+
+    Only changes below the line `after`, and in functions, count. Both texts are empty without such a function.
+    """
+    code = read_code(text)
+    changed = _changed_values(code, after) if code else set()
+    for function in ast.walk(code.tree) if code and changed else ():
+        if not isinstance(function, ast.FunctionDef) or not any(map(_is_cache, function.decorator_list)):
+            continue
+        own = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)} | _locals(function)
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and f".{node.attr}" in changed:
+                return function.name, dotted(node) or node.attr
+            if isinstance(node, ast.Name) and node.id in changed - own:
+                return function.name, node.id
+    return "", ""
+
+
+def _locals(function: ast.FunctionDef) -> set[str]:
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    shared = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}
+    return {node.id for node in names} - shared
+
+
+def _is_cache(decorator: ast.expr) -> bool:
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return dotted(function).rpartition(".")[2] in CACHES
+
+
+def _changed_values(code: UserCode, after: int) -> set[str]:
+    """Return the global variables that a file changes, and the attributes, with a dot before the name."""
+    nodes = list(ast.walk(code.tree))
+    changed = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+    stores = [node for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)]
+    for node in stores:
+        inside = next(code.around(node, ast.FunctionDef), None) is not None
+        if isinstance(node, ast.Attribute) and not _sets_up(code, node) and (inside or node.lineno > after):
+            changed.add(f".{node.attr}")
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and (inside or node.lineno > after):
+            changed.add(node.value.id)
+    names = [node for node in stores if isinstance(node, ast.Name)]
+    outside = [node for node in names if not any(code.around(node, ast.FunctionDef, ast.ClassDef, ast.comprehension))]
+    first = {node.id: node.lineno for node in reversed(outside)}
+    return changed | {node.id for node in outside if node.lineno > max(first[node.id], after)}

@@ -33,7 +33,7 @@ from typing import cast, get_args
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError
 from core.base.syntax import module
-from core.report.nodes import FxNode, Op, TensorMeta
+from core.report.nodes import CastWeights, FxNode, Op, TensorMeta, tensor_size
 from core.report.places import Module, Place
 from core.report.records.compilation import StacksRecord
 
@@ -428,3 +428,29 @@ def with_stacks(nodes: Sequence[FxNode], text: str) -> tuple[FxNode, ...]:
         if outer is not None and 0 <= frame < len(record.frames) and len(outer) < MOST_DEEP:
             stacks[number] = (*outer, Place(*record.frames[frame]))
     return tuple(replace(node, stack=stacks.get(record.nodes.get(node.name, -1), ())) for node in nodes)
+
+
+WEIGHT = re.compile(r"_(?:parameters|buffers)_", re.IGNORECASE)
+CASTS = ("to", "float", "half", "bfloat16", "double", "type_as", "type")
+
+
+def cast_weights(nodes: Sequence[FxNode]) -> CastWeights | None:
+    """Return the parameters and buffers that Dynamo's graph converts to another dtype; None without any."""
+    weights = {node.name: node for node in nodes if node.op == "placeholder" and WEIGHT.search(node.target)}
+    sizes = {name: _bytes(node.meta) for name, node in weights.items()}
+    casts = {node.inputs[0]: node for node in nodes if node.target in CASTS and node.inputs and node.source}
+    changed = {name: node for name, node in casts.items() if name in weights and _dtype(node) != _dtype(weights[name])}
+    largest = max(changed, key=lambda name: sizes[name], default="")
+    place = changed[largest].source if largest else None
+    if place is None:
+        return None
+    dtypes = f"{_dtype(weights[largest])} to {_dtype(changed[largest])}"
+    return CastWeights(place, dtypes, sum(sizes[name] for name in changed) / (sum(sizes.values()) or 1))
+
+
+def _bytes(meta: TensorMeta | None) -> int:
+    return (tensor_size(meta.dtype, meta.shape) or 0) if meta else 0
+
+
+def _dtype(node: FxNode) -> str:
+    return node.meta.dtype if node.meta else ""

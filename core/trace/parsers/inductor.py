@@ -33,7 +33,7 @@ from core.report import (
 )
 from core.report.nodes import Direction
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft
-from core.trace.parsers.fx_text import HEAD_BYTES, is_printed_graph, parse_graphs
+from core.trace.parsers.fx_text import HEAD_BYTES, cast_weights, is_printed_graph, parse_graphs
 from core.trace.reader import TraceRecord
 
 OF_FOLDER = re.compile(r"__\d{1,6}_(forward|backward|inference)_\d{1,6}\.\d{1,6}/output_code\.(?:py|cpp)$")
@@ -348,9 +348,9 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
             compilation.undirected.pop()
             return
         graph_id = compilation.fresh_id(stage, direction or "")
-        repeated = _repeated_line(counts.nodes) if stage == "dynamo_output_graph" else None
-        payload = draft.payload(record)
-        graph = FxGraph(graph_id, stage, direction or "", record.attempt, payload, *counts[:2], repeated=repeated)
+        graph = FxGraph(graph_id, stage, direction or "", record.attempt, draft.payload(record), *counts[:2])
+        if stage == "dynamo_output_graph":
+            graph = replace(graph, repeated=_repeated_line(counts.nodes), cast=cast_weights(counts.nodes))
         compilation.graphs.append(graph)
 
     return parse

@@ -6,7 +6,6 @@ Finds: rounds otherwise or results differ
 Cause: half|float16|precision|rounds
 Cure: float32|emulate_precision_casts|float\(\)
 Expects: graphs 1, results other
-Lacks: detected, explained, cured
 """
 
 import torch

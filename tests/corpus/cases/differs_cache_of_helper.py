@@ -5,7 +5,6 @@ Finds: results differ
 Cause: lru_cache|cache
 Cure: without (the )?cache|argument|remove|cache_clear|outside|pass|drop
 Expects: graphs 1, breaks 0, results other
-Lacks: explained, cured
 """
 
 import functools

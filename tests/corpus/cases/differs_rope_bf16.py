@@ -6,7 +6,6 @@ Cause: round|precision|bfloat16|fus
 Cure: emulate_precision_casts|float32|\.float\(|upcast|single precision
 Expects: graphs 1, breaks 0
 Run: --backend inductor
-Lacks: detected, explained, cured
 """
 
 import torch

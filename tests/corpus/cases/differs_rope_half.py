@@ -6,7 +6,6 @@ Cause: round|precision|bfloat16
 Cure: emulate_precision_casts|float32
 Expects: breaks 0
 Run: --backend inductor
-Lacks: detected, explained, cured
 """
 
 import torch

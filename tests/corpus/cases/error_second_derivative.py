@@ -1,12 +1,11 @@
 r"""A physics-informed network is compiled, and its loss needs the second derivative by the input.
 
 Source: https://github.com/PINA-org/PINA/issues/621
-Finds: raised in a script or raised at run time
+Finds: double backward or raised in a script or raised at run time
 Cause: double backward|second.(order|derivative)|twice|higher.order|create_graph
 Cure: backend=.?.?eager|\beager\b|not compile|without compil|torch\.func|jvp|inside the compiled|uncompiled
 Expects: breaks 0
 Run: --script
-Lacks: explained, cured
 """
 
 import torch

@@ -6,7 +6,6 @@ Cause: _orig_mod|prefix
 Cure: _orig_mod|\.compile\(|in.place|strip|removeprefix|before compil|uncompiled
 Expects: breaks 0
 Run: --script
-Lacks: detected, explained, cured
 """
 
 import torch

@@ -6,7 +6,6 @@ Finds: names of a compiled module
 Cause: _orig_mod
 Cure: original|\.compile\(\)|_orig_mod
 Expects: graphs 1, results other
-Lacks: detected, explained, cured
 """
 
 import torch

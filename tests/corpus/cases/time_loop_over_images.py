@@ -5,7 +5,6 @@ Finds: unrolled loop
 Cause: loop|unroll|iterat
 Cure: batch|vmap|vector|at once|whole
 Expects: graphs 1
-Lacks: detected, explained, cured
 """
 
 import torch

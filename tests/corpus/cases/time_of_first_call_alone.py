@@ -1,12 +1,11 @@
 r"""A comparison measures one call of each, and so the compilation.
 
 Source: https://github.com/pytorch/torchdynamo/issues/2008
-Finds: first call
+Finds: first call timed
 Cause: first call|compil\w* (time|itself)|warm|measur
 Cure: warm|second call|before (the )?(timing|measur|clock)|several|repeat|after the first
-Expects: breaks 0
+Expects: breaks 0, results other
 Run: --script
-Lacks: detected, explained, cured
 """
 
 import time

@@ -5,7 +5,6 @@ Finds: unrolled loop
 Cause: loop|unroll|iteration
 Cure: scan|while_loop|vectori|cumsum|cumprod|matmul|compile.{0,40}(body|step|cell)|one (operation|product)
 Expects: breaks 0
-Lacks: detected, explained, cured
 """
 
 import torch

@@ -5,7 +5,6 @@ Finds: weights converted
 Cause: weight|convert|cast|quanti
 Cure: once|before|cache|freez|store|convert the (weight|parameter|model)|outside|\.to\(|\.float\(
 Expects: graphs 1, breaks 0
-Lacks: detected, explained, cured
 """
 
 import torch

@@ -5,7 +5,7 @@ Finds: weights converted
 Cause: weight|convert|dequanti|cast
 Cure: once|before|cache|freez|store|convert the (weight|parameter)|outside|load
 Expects: graphs 1, breaks 0
-Lacks: detected, explained, cured
+Lacks: cured
 """
 
 import torch

@@ -145,6 +145,7 @@ DOUBLES = (
 )
 SOURCES = {
     "compiler reset": "torch._dynamo.reset()",
+    "first call timed": "fast = torch.compile(f)\nstart = time.time()\nfast(x)\nprint(time.time() - start)\n",
     "results may differ": "def f(x):\n    with autocast('cpu', enabled=False):\n        return x @ w\n"
     "with autocast('cpu'):\n    y = f(x)\ny.backward()\n",
 }
@@ -239,6 +240,12 @@ FIRES: dict[str, Report] = {
             ),
         ),
         script=Script((), 0, 1.0, entries=(EntryPoint("f", Place("m.py", 1), "inductor"),), calls=(1,)),
+    ),
+    "first call timed": replace(
+        QUIET,
+        compilations=(frame("0/0"),),
+        phases=compiling(a0_0=1.5),
+        script=Script((), 0, 2.0, entries=(EntryPoint("f", Place("m.py", 1), "eager"),), calls=(1,)),
     ),
     "float64 inputs": replace(
         QUIET, compilations=(frame("0/0", guards=(Guard("TENSOR_MATCH", "L['x']", DOUBLES.format(40000), 1),)),)

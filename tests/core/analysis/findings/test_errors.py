@@ -24,7 +24,7 @@ from core.report import (
     Source,
     Stage,
 )
-from tests.support.reports.findings import QUIET, call, frame
+from tests.support.reports.findings import FIRES, QUIET, call, frame
 
 INDUCTOR = {"compile": {"backend": "inductor", "fullgraph": True}}
 UNCAPTURED = "UncapturedHigherOrderOpError"
@@ -214,6 +214,40 @@ def test_a_setting_that_keeps_a_script_from_compiling_has_a_card(stance: str, so
     titles = [each.title for each in found if each.rule == "nothing compiled"]
     assert len(titles) == bool(cause)
     assert all(cause in title for title in titles)
+
+
+FAST = "fast = torch.compile(f)\n"
+ONCE = "start = time.perf_counter()\nfast(x)\nprint(time.perf_counter() - start)\n"
+HELPER = "def bench(g):\n    start = time.time()\n    g(x)\n    return time.time() - start\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "is_timed"),
+    [
+        (f"{FAST}{ONCE}", True),
+        (f"{FAST}a.record()\nfast(x)\nb.record()\nprint(a.elapsed_time(b))\n", True),
+        (f"{FAST}print(timeit.timeit(lambda: fast(x), number=9))\n", True),
+        (f"{HELPER}{FAST}bench(f), bench(fast)\n", True),
+        (f"{FAST}fast(x)\n{ONCE}", False),
+        (f"{FAST}{ONCE}{ONCE}", False),
+        (f"{FAST}for x in data:\n    start = time.time()\n    fast(x)\n    print(time.time() - start)\n", False),
+        (f"{HELPER}{FAST}bench(fast)\nbench(fast)\n", False),
+        (f"{HELPER}{FAST}fast(x)\nbench(fast)\n", False),
+        (f"{FAST}start = time.time()\nf(x)\nprint(time.time() - start)\nfast(x)\n", False),
+    ],
+)
+def test_a_clock_around_the_first_compiled_call_is_a_finding(source: str, is_timed: bool) -> None:
+    found = findings(FIRES["first call timed"], source=source)
+    assert ("first call timed" in {each.rule for each in found}) == is_timed
+
+
+@pytest.mark.parametrize(("later", "is_stale"), [("scale = 3", True), ("other = 3", False)])
+def test_a_script_whose_cached_function_reads_what_changes_has_a_card(later: str, is_stale: bool) -> None:
+    source = f"scale = 2\n@functools.cache\ndef factor():\n    return scale\nf = torch.compile(g)\nf(x)\n{later}\n"
+    output = "Dynamo ignores the cache wrapper and directly traces the wrapped function."
+    rules = {each.rule for each in findings(FIRES["results may differ"], output, source)}
+    assert ("results may differ" in rules) == is_stale
+    assert "results may differ" not in {each.rule for each in findings(FIRES["results may differ"], "", source)}
 
 
 def test_an_error_of_a_script_has_one_card() -> None:

@@ -340,3 +340,19 @@ def test_a_graph_of_dynamo_records_the_line_that_was_traced_most(
     (graph,) = build_report(log).compilations[0].graphs
     repeated = graph.repeated
     assert (repeated and (repeated.place.line, repeated.times, repeated.nodes)) == expected
+
+
+def test_a_graph_of_dynamo_records_the_weights_that_it_converts(tmp_path: Path) -> None:
+    text = (
+        'class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: "f32[4, 8]", '
+        'L_self_parameters_w_: "bf16[3, 8]", L_self_parameters_b_: "f32[12]"):\n'
+        "        l_self_parameters_w_ = L_self_parameters_w_\n"
+        "        # File: /m.py:7 in forward, code: w = self.w.float()\n"
+        '        float_1: "f32[3, 8]" = l_self_parameters_w_.float();  l_self_parameters_w_ = None\n'
+        "        return (float_1,)\n"
+    )
+    log = tmp_path / "trace.log"
+    log.write_bytes(line({"dynamo_output_graph": {}, **COMPILE_ID}, text))
+    (graph,) = build_report(log).compilations[0].graphs
+    assert graph.cast is not None
+    assert (graph.cast.place.line, graph.cast.dtypes, graph.cast.share) == (7, "bf16 to f32", 0.5)
