@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from core.base.decoder import toml_as
 from core.base.errors import JobError
 from core.base.files import read
 from core.base.machine import package_version
@@ -142,38 +143,7 @@ def torch_version() -> str:
 
 
 HAS_INPUTS = re.compile(r"^inputs\s*=", re.MULTILINE)
-COMPARISON = """
-
-if __name__ == "__main__":
-    import copy
-
-    from torch.utils._pytree import tree_leaves
-
-    def tensors(values):
-        return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
-
-    def call(function, inputs):
-        torch.manual_seed({seed})
-        if isinstance(inputs, dict):
-            outputs = function(**inputs)
-        else:
-            outputs = function(*inputs) if isinstance(inputs, (tuple, list)) else function(inputs)
-        return tensors((outputs, inputs))
-{training}
-    mine = copy.deepcopy(inputs)
-    expected = {call}(copy.deepcopy({model}), mine)
-    actual = {call}({compiled}, inputs)
-    torch.testing.assert_close(actual, expected, equal_nan=True)
-"""
-TRAINING_STEP = """
-    def train(function, inputs):
-        results = call(function, inputs)
-        wanted = [value for value in tensors(inputs) if value.requires_grad and value.is_leaf]
-        wanted += list(function.parameters()) if isinstance(function, torch.nn.Module) else []
-        total = sum(value.sum() for value in results if value.requires_grad and value.grad_fn is not None)
-        gradients = torch.autograd.grad(total, wanted, allow_unused=True)
-        return results + [gradient for gradient in gradients if gradient is not None]
-"""
+PARTS = toml_as(Path(__file__).with_name("prepared.toml"), dict[str, str])
 
 
 def checked_script(job: CompileJob, code: str, minified: bool = False) -> str:
@@ -189,9 +159,9 @@ def checked_script(job: CompileJob, code: str, minified: bool = False) -> str:
     name = "model" if minified else job.model.name
     backend = f"{job.compile.backend_code.rstrip()}\n\n\n" if job.compile.backend_code else ""
     compiled = job.compile.as_call().replace("torch.compile(model", f"torch.compile({name}", 1)
-    check = COMPARISON.format(
+    check = PARTS["comparison"].format(
         seed=job.seed,
-        training=TRAINING_STEP if job.training else "",
+        training=PARTS["training_step"] if job.training else "",
         call="train" if job.training else "call",
         model=name,
         compiled=compiled,

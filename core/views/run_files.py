@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from core.analysis.kernels.kernel import measured_seconds
+from core.base.decoder import toml_as
 from core.base.errors import StoreError
 from core.base.machine import PROJECT_DIR
 from core.base.words import bytes_, count
@@ -169,39 +170,7 @@ SET_UP = re.compile(
 )
 MAIN = re.compile(r"^if __name__ == ['\"]__main__['\"]:\n(?:[ \t]+.*\n|\n)*\Z", re.MULTILINE)
 OUTPUT_CODE, RUNNABLE = "output_code.py", "fx_graph_runnable.py"
-HEADER = '"""{file} of graph {graph} of this run as a backend, to edit. Inductor compiles the other graphs."""\n'
-CALLED = """    def run(arguments):
-        return call(arguments)
-
-    run._boxed_call = True
-    return run
-"""
-LOWERED = """    edited = make_fx(Repro(), tracing_mode="real")(*map(example, example_inputs))
-    return compile_fx_inner(edited, example_inputs, **options)
-
-
-def example(value):
-    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device).zero_()
-"""
-ADAPTER = """
-
-import itertools
-
-import torch
-from torch._inductor.compile_fx import compile_fx, compile_fx_inner
-from torch.fx.experimental.proxy_tensor import make_fx
-
-graphs = itertools.count()
-
-
-def backend(graph, example_inputs):
-    return compile_fx(graph, example_inputs, inner_compile=compile_edited)
-
-
-def compile_edited(graph, example_inputs, **options):
-    if next(graphs) != {graph}:
-        return compile_fx_inner(graph, example_inputs, **options)
-{body}"""
+PARTS = toml_as(Path(__file__).with_name("run_files.toml"), dict[str, str])
 
 
 def edited_backend(file: str, text: str, graph: int) -> str:
@@ -210,9 +179,10 @@ def edited_backend(file: str, text: str, graph: int) -> str:
     `file` is `output_code.py` or `fx_graph_runnable.py`; `graph` is the graph's number among the graphs that Inductor
     compiles, from 0.
     """
-    body = CALLED if file == OUTPUT_CODE else LOWERED
+    body = PARTS["called" if file == OUTPUT_CODE else "lowered"]
     kept = MAIN.sub("", SET_UP.sub("", text) if file == RUNNABLE else text).rstrip()
-    return HEADER.format(file=file, graph=graph) + "\n" + kept + "\n" + ADAPTER.format(graph=graph, body=body)
+    header = PARTS["header"].format(file=file, graph=graph)
+    return f"{header}\n{kept}\n{PARTS['adapter'].format(graph=graph, body=body)}"
 
 
 README = "README.txt"

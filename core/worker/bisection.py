@@ -25,6 +25,7 @@ from torch._inductor.compiler_bisector import BACKENDS, BisectionResult, Compile
 from torch.fx import GraphModule, Interpreter, Node
 from torch.utils._pytree import tree_leaves
 
+from core.base.decoder import toml_as
 from core.base.errors import JobError
 from core.base.words import count
 from core.job import CompileJob, Conditions, Model
@@ -55,24 +56,7 @@ BLANK_LINES = re.compile(r"\n\s*\n(\s*\n)*")
 NO_LOOKUPS = {"TORCHINDUCTOR_FX_GRAPH_CACHE": "0", "TORCHINDUCTOR_AUTOGRAD_CACHE": "0"}
 ALONE = "no graph of Dynamo, compiled alone, fails or differs"
 TOO_LONG = "the minified graph is too long for a script"
-SCRIPT = '''"""{title}"""
-
-from math import inf, nan
-
-import torch
-from torch import device, tensor
-from torch._dynamo.testing import rand_strided
-from torch.nn import *
-
-
-{graph}
-
-
-torch.manual_seed({seed})
-
-model = Repro()
-inputs = ({inputs},)
-'''
+SCRIPT = toml_as(Path(__file__).with_name("bisection.toml"), dict[str, str])["script"]
 
 
 class ComparedCompilation:

@@ -29,7 +29,7 @@ from typing import BinaryIO
 import msgspec
 import psutil
 
-from core.base.decoder import decoded_as
+from core.base.decoder import decoded_as, toml_as
 from core.base.errors import CompileboardError, WorkerError
 from core.base.machine import Environment, cpp_compiler, own_module
 from core.runs.engine.forkserver import (
@@ -63,62 +63,15 @@ from core.runs.store import Run
 NO_PROBE = "the process that asks torch for its devices ended without a result"
 POLL_S = 0.05
 BEAT_S = 1.0
-MODULES = (
-    "torch._dynamo",
-    "torch._dynamo.backends.debugging",
-    "torch._functorch.aot_autograd",
-    "torch._inductor.compile_fx",
-    "torch._inductor.codegen.cpp",
-    "torch._inductor.codegen.triton",
-    "torch._inductor.codegen.cpp_wrapper_cpu",
-    "torch._inductor.fx_passes.joint_graph",
-    "torch._inductor.fx_passes.post_grad",
-    *(own_module("core.worker.supervisor"), own_module("core.worker.run"), own_module("core.worker.warmup")),
-)
-# Modules that torch and our recorders import in the first compilation. Not every version has each, and not every
-# machine can import each; a run that needs one reports the error itself.
-IMPORTED_LATE = (
-    "depyf",
-    *("sympy.tensor.tensor", "sympy.physics.units", "torch.distributed.tensor.experimental"),
-    *("torch.export._trace", "torch.export._unlift", "torch.fx.experimental.validator"),
-    *("torch._dynamo.dce_extra_outputs", "torch._export.db.logging", "torch._subclasses.schema_check_mode"),
-    "torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass",
-    *("torch._functorch._aot_autograd.subclass_codegen", "torch._higher_order_ops.passes.inline_invoke_subgraph"),
-    *("torch._inductor.bounds", "torch._inductor.choices", "torch._inductor.hooks"),
-    *("torch._inductor.extern_node_serializer", "torch._inductor.kernel_template_choice"),
-    *("torch._inductor.fx_passes.apply_gumbel_max_trick", "torch._inductor.fx_passes.efficient_conv_bn_eval"),
-    *("torch._inductor.codegen.cpp_wrapper_cpu_array_ref", "torch._inductor.codegen.cpp_wrapper_gpu"),
-    *("torch._inductor.codegen.cpp_wrapper_mps", "torch._inductor.codegen.cpu_device_op_overrides"),
-    *("torch._inductor.codegen.cuda.device_op_overrides", "torch._inductor.codegen.cuda_combined_scheduling"),
-    *("torch._inductor.codegen.halide", "torch._inductor.codegen.memory_planning", "torch._inductor.codegen.mps"),
-    *("torch._inductor.codegen.mps_device_op_overrides", "torch._inductor.codegen.mtia.device_op_overrides"),
-    *("torch._inductor.codegen.pallas", "torch._inductor.codegen.python_wrapper_mtia"),
-    *("torch._inductor.codegen.segmented_tree", "torch._inductor.codegen.wrapper_fxir"),
-    *("torch._inductor.codegen.xpu.device_op_overrides", "torch._inductor.codegen.xpu.xpu_combined_scheduling"),
-    "torch.utils._cpp_embed_headers",
-)
+# Modules by their part in the start: `always`, `late` or `quoted`.
+MODULES = {
+    part: tuple(own_module(name) if name.startswith("core.") else name for name in names)
+    for part, names in toml_as(Path(__file__).with_name("forkserver.toml"), dict[str, tuple[str, ...]]).items()
+}
 CACHED = (
     ("torch._inductor.codecache", "torch_key"),
     ("torch._inductor.runtime.triton_compat", "triton_key"),
     ("torch._inductor.codecache", "triton_key"),
-)
-# Files that appear in the stacks of a trace log: torch quotes their lines.
-QUOTED = (
-    *("torch._compile", "torch._refs", "torch._subclasses.functional_tensor", "torch._utils_internal"),
-    "torch.overrides",
-    *("torch._dynamo.bytecode_transformation", "torch._dynamo.convert_frame", "torch._dynamo.eval_frame"),
-    *("torch._dynamo.output_graph", "torch._dynamo.symbolic_convert", "torch._dynamo.backends.common"),
-    *("torch._dynamo.repro.after_aot", "torch._dynamo.repro.after_dynamo", "torch._functorch.aot_autograd"),
-    *("torch._functorch._aot_autograd.graph_capture", "torch._functorch._aot_autograd.graph_capture_wrappers"),
-    *("torch._functorch._aot_autograd.graph_compile", "torch._functorch._aot_autograd.schemas"),
-    *("torch._functorch._aot_autograd.utils", "torch._inductor.compile_fx", "torch._inductor.fx_passes.post_grad"),
-    *("torch._inductor.fx_passes.pre_grad", "torch._inductor.graph", "torch._inductor.scheduler"),
-    *("torch.fx._symbolic_trace", "torch.fx.interpreter", "torch.fx.proxy", "torch.fx.experimental.proxy_tensor"),
-    *("torch.fx.experimental.symbolic_shapes", "torch.fx.passes.graph_transform_observer"),
-    *("torch.nn.functional", "torch.nn.modules.container", "torch.nn.modules.linear", "torch.nn.modules.module"),
-    *("torch.utils._contextlib", "torch.utils._pytree", "torch.utils._stats"),
-    *(own_module("core.worker.calls"), own_module("core.worker.record")),
-    *(own_module("core.worker.recorders.passes"), own_module("core.worker.recorders.scheduler")),
 )
 TEMPORARY = "compileboard-"
 ANSWERS_FD = 200
@@ -309,9 +262,9 @@ def _import_everything() -> None:
     """Import modules and fill torch's process-wide caches, so that no compilation repeats this work."""
     # What is imported stays: looking for garbage among it takes a seventh of the time.
     gc.disable()
-    for name in MODULES:
+    for name in MODULES["always"]:
         importlib.import_module(name)
-    for name in IMPORTED_LATE:
+    for name in MODULES["late"]:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     import torch
@@ -328,7 +281,7 @@ def _import_everything() -> None:
             compute()
     if not torch.cuda.is_available():
         _prepare_for_cpu()
-    for name in QUOTED:
+    for name in MODULES["quoted"]:
         linecache.getlines(getattr(sys.modules.get(name), "__file__", None) or "")
     gc.collect()
     gc.freeze()

@@ -8,11 +8,13 @@ frame of an entered resume function, and for all frames if enough call sites reu
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import resumed
 from core.analysis.work import frame_of
+from core.base.decoder import toml_as
 from core.report import (
     Call,
     Compilation,
@@ -294,41 +296,7 @@ def _entered_for_resume(entered: list[Compilation], rest: list[Compilation]) -> 
     return {compilation.id for compilation in rest if len(frames.get(compilation.frame.name, ())) == 1}
 
 
-# Condition that a guard of each kind protects, as torch/csrc/dynamo/guards.cpp checks it.
-PROTECTS = {
-    "COMPLEX_IS_NAN": "a complex number stays not a number",
-    "DEFAULT_DEVICE": "torch's default device stays the same",
-    "DICT_CONTAINS": "a dictionary has, or lacks, a key",
-    "DICT_LENGTH": "a dictionary keeps its number of keys",
-    "DICT_VERSION": "a dictionary is not written to",
-    "DIMENSION_DYNAMIC_MARKING_GUARD": "the marks for dynamic sizes stay the same",
-    "DISPATCH_KEY_SET_MATCH": "a tensor keeps its dispatch keys: device, autograd, subclass",
-    "DUAL_LEVEL_MATCH": "the level of forward-mode autograd stays the same",
-    "DYNAMIC_INDICES": "the marks for dynamic sizes stay the same",
-    "EQUALS_MATCH": "a Python value stays equal",
-    "FAKE_SCRIPT_TYPE_MATCH": "an opaque object keeps its type",
-    "FALSE_MATCH": "a value stays False",
-    "FLOAT_IS_NAN": "a number stays not a number",
-    "GLOBAL_STATE": "grad mode, autocast, deterministic algorithms and other settings of torch stay the same",
-    "ID_MATCH": "a value stays the same object",
-    "LAMBDA_GUARD": "a Python expression stays true",
-    "LENGTH_CHECK": "a list or tuple keeps its length",
-    "MAPPING_KEYS_MATCH": "a mapping keeps its keys",
-    "NONE_MATCH": "a value stays None",
-    "NOT_NONE": "a value is not None",
-    "NO_HASATTR": "an object does not get an attribute",
-    "NO_TENSOR_ALIASING": "no two of these are the same tensor",
-    "OBJECT_ALIASING": "two names stay one object",
-    "RANGE_ITERATOR_MATCH": "a range iterator is at the same position",
-    "SET_CONTAINS": "a set has, or lacks, an item",
-    "STORAGE_OVERLAPPING": "which tensors share memory stays the same",
-    "SYMBOLIC_SHAPE_GUARD": "sizes satisfy the conditions of the compiled code",
-    "TENSOR_MATCH": "dtype, device, static sizes, strides and requires_grad of a tensor stay the same",
-    "TORCH_FUNCTION_MODE_STACK": "no torch-function mode is switched on or off",
-    "TRUE_MATCH": "a value stays True",
-    "TUPLE_ITERATOR_LEN": "a tuple iterator is at the same position",
-    "TYPE_MATCH": "a value keeps its type",
-}
+PROTECTS = toml_as(Path(__file__).with_name("guards.toml"), dict[str, str])
 # Condition of the guards that torch checks last, by family.
 OF_LAST: dict[GuardFamily, str] = {
     "shape": "sizes and strides satisfy the conditions of the compiled code",

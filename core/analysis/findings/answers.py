@@ -8,12 +8,14 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from core.analysis.findings.finding import Finding, Rule, RunFacts, case, known_causes
 from core.analysis.numerics import bisection_words, cure_words
 from core.analysis.repairs.offers import stale_cache
 from core.analysis.repairs.source import Proposal, with_options
 from core.analysis.results import difference_words, results_words
+from core.base.decoder import toml_as
 from core.base.syntax import NOT_READ, expression, module
 from core.base.words import agree, count, number
 from core.ops.costs import op_class
@@ -36,51 +38,8 @@ NUMPY_STREAM = "use_numpy_random_stream"
 OF_NUMPY = "makes compiled code draw NumPy's own random numbers. Each draw is then a graph break."
 MOST_PLACES = 3  #: lines of the model's file in one finding
 OF_THE_CODE = "try `backend='eager'`, which uses no backend. If results still differ, this is the likely cause."
-# Names of `TORCH_LOGS` that stand for loggers, which take a level; all others are artifacts, which take True.
-LOGGERS = frozenset(
-    {
-        "all",
-        "aot",
-        "async_compile",
-        "autograd",
-        "c10d",
-        "cache",
-        "ddp",
-        "distributed",
-        "dtensor",
-        "dynamic",
-        "dynamo",
-        "export",
-        "fake_tensor",
-        "fsdp",
-        "inductor",
-        "native_dsl",
-        "onnx",
-        "pp",
-        "torch",
-    }
-)
-# Artifacts without an argument of `set_logs`, which takes them as entries of `modules`.
-WITHOUT_ARGUMENT = frozenset(
-    {
-        "aot_graphs_effects",
-        "annotation",
-        "async_compile",
-        "auto_chunker",
-        "cache",
-        "fake_tensor",
-        "loop_ordering",
-        "loop_tiling",
-        "native_dsl",
-        "node_runtime_estimation",
-        "not_implemented",
-        "overlap_scheduling",
-        "pp",
-        "torch",
-        "trace_shape_events",
-        "verbose_guards",
-    }
-)
+_log_names = toml_as(Path(__file__).with_name("answers.toml"), dict[str, frozenset[str]])
+LOGGERS, WITHOUT_ARGUMENT = _log_names["loggers"], _log_names["without_argument"]
 LEVELS = {"+": "logging.DEBUG", "-": "logging.ERROR"}
 EXAMPLE = "torch._logging.set_logs(graph_breaks=True, recompiles=True)"
 MOST_NAMES = 12  #: logs in one advised `set_logs` call

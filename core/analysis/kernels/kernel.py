@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, Literal
 
 from core.analysis.interval import BUSY, busy
+from core.base.decoder import toml_as
 from core.base.words import duration_s
 from core.ops.costs import aten_name, op_class
 from core.report import (
@@ -37,26 +39,7 @@ NAMED_OPS = 2
 LONGEST_GENERATED = 400  #: characters of a kernel's name that are parsed as ops
 LONGEST_PATH = 34  #: characters of a module's path in a kernel's name, if it can be shortened
 FUSED = re.compile(r"(?:^|_)fused_(.+?)(?:_\d+)?$")
-# Ops that AOTAutograd decomposes: they occur in names of kernels, but not in lowered graphs.
-DECOMPOSED = (
-    *("native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward"),
-    *("native_batch_norm", "native_batch_norm_backward", "_native_batch_norm_legit", "cudnn_batch_norm"),
-    *("_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training", "_fused_rms_norm", "rms_norm"),
-    *("_softmax", "_softmax_backward_data", "_log_softmax", "_log_softmax_backward_data", "softmax", "log_softmax"),
-    *("gelu", "gelu_backward", "silu", "silu_backward", "mish", "elu", "elu_backward", "leaky_relu", "hardswish"),
-    *("hardsigmoid", "hardtanh", "softplus", "sigmoid_backward", "tanh_backward", "threshold_backward", "glu"),
-    *("native_dropout", "native_dropout_backward", "dropout", "embedding_dense_backward", "nll_loss_forward"),
-    *("nll_loss_backward", "mse_loss", "mse_loss_backward", "binary_cross_entropy", "huber_loss", "smooth_l1_loss"),
-    *("_to_copy", "_unsafe_view", "_unsafe_index", "_unsafe_index_put", "_adaptive_avg_pool2d", "avg_pool2d"),
-    *("max_pool2d_with_indices", "upsample_nearest2d", "upsample_bilinear2d", "slice_backward", "select_backward"),
-    *("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention_for_cpu_backward"),
-    *("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "new_zeros", "new_ones"),
-    *("new_full", "new_empty", "zeros_like", "ones_like", "full_like", "empty_like", "addcmul", "addcdiv", "lerp"),
-    *("stack", "split", "split_with_sizes", "unbind", "transpose", "index_select", "one_hot", "masked_fill", "t"),
-    *("linalg_vector_norm", "std", "var", "rsub", "square", "clamp_min", "clamp_max", "arange", "zeros", "ones"),
-    *("constant_pad_nd", "repeat", "unsqueeze", "squeeze", "expand", "view", "permute", "clone", "copy", "roll"),
-    *("index_add", "index_copy", "index_fill", "scatter_add", "scatter_reduce", "masked_scatter", "unsafe_split"),
-)  # fmt: skip
+DECOMPOSED = toml_as(Path(__file__).with_name("kernel.toml"), dict[str, tuple[str, ...]])["decomposed"]
 # Op classes, the most characteristic of a kernel first; among pointwise ops, plain arithmetic comes last.
 WEIGHTS = {
     "attention": 8, "matmul": 7, "collective": 6, "reduction": 5, "embedding": 4, "random": 3, "pointwise": 3,

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import CO_VARARGS
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from core.base.decoder import toml_as
 from core.base.syntax import NOT_READ, module
 from core.job import CompileJob
 from core.report import GraphBreak
@@ -297,75 +299,8 @@ class DynamoSetting:
         return f"torch._dynamo.config.{self.name} = {self.value}"
 
 
-SETTINGS = {
-    setting.name: setting
-    for setting in (
-        DynamoSetting(
-            "allow_rnn",
-            True,
-            ("GB0014",),
-            "Dynamo then traces `nn.RNN`, `nn.LSTM` and `nn.GRU` instead of running the whole frame eagerly.",
-            "Off by default, because not every backend runs an RNN well: measure it.",
-        ),
-        DynamoSetting(
-            "capture_scalar_outputs",
-            True,
-            ("GB0124",),
-            "The number that is read becomes an unbacked symbol of the graph.",
-            "Code that branches on the number still breaks the graph.",
-        ),
-        DynamoSetting(
-            "capture_dynamic_output_shape_ops",
-            True,
-            ("GB0036",),
-            "The data-dependent size becomes an unbacked symbol of the graph.",
-            "Inductor cannot tune kernels for an unknown size, and fuses less around it.",
-        ),
-        DynamoSetting(
-            "trace_autograd_ops",
-            True,
-            ("GB0123", "GB9186"),
-            "`backward()` and `torch.autograd.grad` become a part of the graph.",
-            "The backward runs with the forward in one graph, so that autograd cannot save less for it.",
-        ),
-        DynamoSetting(
-            "graph_break_on_nn_param_ctor",
-            False,
-            ("GB0264",),
-            "The parameter is made within the graph.",
-            "Each call creates a new parameter, which the optimizer does not know.",
-        ),
-        DynamoSetting(
-            "enable_trace_load_build_class",
-            True,
-            ("GB0075", "GB8977"),
-            "Dynamo traces the statement that makes the class.",
-            "The class is made while Dynamo traces; define it at the top of the file where that is possible.",
-        ),
-        DynamoSetting(
-            "trace_numpy",
-            True,
-            ("GB0105", "GB0231", "GB0293"),
-            "Dynamo traces NumPy's functions as torch ops.",
-            "NumPy random numbers differ from those in eager mode.",
-        ),
-        DynamoSetting(
-            "enable_trace_contextlib",
-            True,
-            ("GB0263",),
-            "Dynamo traces context managers that are made by `contextlib.contextmanager`.",
-            "Side effects of such a context manager happen while Dynamo traces.",
-        ),
-        DynamoSetting(
-            "allow_unspec_int_on_nn_module",
-            True,
-            (),
-            "An integer attribute of a module becomes a symbol after its first change: one more compilation serves all "
-            "values.",
-            "It applies to all modules: attributes that are sizes may become dynamic, too.",
-        ),
-    )
-}  # fmt: skip
+_settings = toml_as(Path(__file__).with_name("settings.toml"), dict[str, tuple[DynamoSetting, ...]])["settings"]
+SETTINGS = {setting.name: setting for setting in _settings}
 # Name of Dynamo's without which sizes that follow those of a parameter may be symbols.
 SIZES_OF_PARAMETERS = "force_parameter_static_shapes"
 # The same for layers of torch.nn, too.

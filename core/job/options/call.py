@@ -374,7 +374,6 @@ CALL: tuple[Option, ...] = (
     Option(
         "compile.name",
         "the name of the compiled region in torch's debug metadata (torch 2.13)",
-        read=word_or_none,
         check=_region_name,
         flag=Flag(COMPILE, name="--region-name", metavar="NAME"),
         form=TextField(
@@ -461,7 +460,6 @@ CALL: tuple[Option, ...] = (
     Option(
         "arguments",
         "arguments of a script",
-        read=several,
         check=arguments_problem,
         form=TextField(
             at=("call", 3, 1),

@@ -30,7 +30,6 @@ from core.job.text import (
     code_of,
     compile_options_as_text,
     compile_options_from_text,
-    flag,
     options_as_text,
     options_from_text,
     several,
@@ -241,7 +240,6 @@ RUN: tuple[Option, ...] = (
     _extra(
         "profile",
         "record a profile of the compiled calls by torch.profiler, beside the log",
-        read=flag,
         flag=Flag(MEASURED, kind="on"),
         form=SwitchField(
             at=("conditions", 5, 3),
@@ -263,7 +261,6 @@ RUN: tuple[Option, ...] = (
     _extra(
         "logs",
         "record torch's log messages, named as in TORCH_LOGS: graph_breaks,+dynamo,guards",
-        read=several,
         check=_check_logs,
         flag=Flag(MEASURED, metavar="NAME,…", parse=lambda typed: tuple(_parts(typed))),
         form=TextField(
@@ -279,7 +276,6 @@ RUN: tuple[Option, ...] = (
     _extra(
         "capture",
         "capture the model by torch.fx.symbolic_trace, torch.export and core ATen, too",
-        read=flag,
         flag=Flag(MEASURED, kind="on"),
         form=SwitchField(
             at=("conditions", 6, 2),

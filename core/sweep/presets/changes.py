@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from core.analysis.repairs.offers import applied_diff
 from core.analysis.repairs.settings import compiles_itself, steps_of
+from core.base.decoder import toml_as
 from core.base.errors import JobError
 from core.base.machine import Environment
 from core.job import CompileJob
@@ -49,43 +51,7 @@ class TriedChange:
         return goal in self.goals and on_device and of_kind and (self.precise or allows_precision)
 
 
-# Likeliest first: what does not fit into the time is not tried. `{model}` is the name of the model in its file.
-CHANGES: Mapping[str, TriedChange] = {
-    "freezing": TriedChange({"options.freezing": True}, of="inference"),
-    "max-autotune": TriedChange({"options.max_autotune": True}),
-    # Inductor has templates of products on a CPU for constant weights alone: neither change has an effect by itself.
-    "frozen max-autotune": TriedChange(
-        {"options.freezing": True, "options.max_autotune": True}, device="cpu", of="inference"
-    ),
-    "CUDA graphs": TriedChange({"options.triton.cudagraphs": True}, device="cuda"),
-    "cpp wrapper": TriedChange({"options.cpp_wrapper": True}, goals=("call", "first-call")),
-    "coordinate descent": TriedChange({"options.coordinate_descent_tuning": True}, device="cuda"),
-    "half of the threads": TriedChange({"threads": 0}, device="cpu", everywhere=True),
-    "1 thread": TriedChange({"threads": 1}, device="cpu", everywhere=True),
-    "channels last": TriedChange({"repair.channels_last:{model}": True}),
-    "matmuls of fewer bits": TriedChange(
-        {"repair.matmul_precision:medium": True}, ("call", "memory"), everywhere=True, precise=False
-    ),
-    "larger loops in a thread": TriedChange({"options.cpp.min_chunk_size": 4096}, device="cpu"),
-    "no split reductions": TriedChange({"options.split_reductions": False}, goals=("call", "memory")),
-    "aggressive fusion": TriedChange({"options.aggressive_fusion": True}, device="cuda"),
-    "combo kernels": TriedChange({"options.combo_kernels": True}, device="cuda"),
-    "no layout optimization": TriedChange({"options.layout_optimization": False}, goals=("call", "memory")),
-    "1x1 convolutions as matmul": TriedChange({"options.conv_1x1_as_mm": True}),
-    "modules not inlined": TriedChange(
-        {"dynamo.inline_inbuilt_nn_modules": False}, ("call", "first-call"), everywhere=True
-    ),
-    "equal layers compiled once": TriedChange({"repair.compile_layers_once:{model}": True}, ("first-call",)),
-    "no pattern matcher": TriedChange({"options.pattern_matcher": False}, goals=("first-call",)),
-    "static shapes": TriedChange({"dynamic": False}, ("call", "first-call")),
-    "dynamic shapes": TriedChange({"dynamic": True}, ("first-call",)),
-    "no epilogue fusion": TriedChange({"options.epilogue_fusion": False}, goals=("first-call",)),
-    "half of the activations": TriedChange(
-        {"repair.set_config:functorch:activation_memory_budget:0_5": True}, ("memory",), of="training"
-    ),
-    "memory planning": TriedChange({"options.memory_planning": True}, goals=("memory",)),
-    "small fusions": TriedChange({"options.max_fusion_size": 8}, goals=("memory", "first-call")),
-}
+CHANGES = toml_as(Path(__file__).with_name("changes.toml"), dict[str, TriedChange])
 
 
 def plain_job(goal: Goal, base: CompileJob) -> CompileJob:
