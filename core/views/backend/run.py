@@ -150,10 +150,11 @@ class BackendView:
         returned = fmt.count(len(invocations) - failures, "callable")
         result = f"{returned}, {fmt.number(failures)} failed" if failures else returned
         graphs = f"{fmt.count(len(invocations), 'graph')}, {nodes}"
+        called = f"called {fmt.count(len(invocations), 'time')}, {seconds_of(invocations)}"
         return (
             ContractStation("Dynamo", "captures a frame", fmt.count(len(self.rows), "compilation")),
             ContractStation("graph", "a GraphModule, and tensors", graphs),
-            ContractStation(_names(invocations), "(gm, example_inputs)", _call_count(invocations), failures > 0),
+            ContractStation(_names(invocations), "(gm, example_inputs)", called, failures > 0),
             ContractStation("callable", "compiled_fn", result, failures > 0),
             ContractStation("executions", "compiled_fn(*inputs)", self._executions),
         )
@@ -174,10 +175,6 @@ def _problem(problem: BackendProblem) -> str:
 
 def _names(invocations: Sequence[Invocation]) -> str:
     return one_line(", ".join(dict.fromkeys(invocation.backend for invocation in invocations)), LONGEST_NAME)
-
-
-def _call_count(invocations: Sequence[Invocation]) -> str:
-    return f"called {fmt.count(len(invocations), 'time')}, {seconds_of(invocations)}"
 
 
 def _cell(at: int, view: BackendCompilationView) -> str:
@@ -217,7 +214,8 @@ def strip_words(report: Report) -> str:
     rows = backend_rows(report)
     executions = sum(row.ran.calls for row in rows if row.ran)
     ran = fmt.count(executions, "execution") if _has_executions(rows) else f"executions {NOT_RECORDED}"
-    return ", ".join([fmt.count(len(report.calls), "call"), fmt.count(_invocation_count(rows), "invocation"), ran])
+    invocations = sum(len(row.invocations) for row in rows)
+    return ", ".join([fmt.count(len(report.calls), "call"), fmt.count(invocations, "invocation"), ran])
 
 
 def backend_lines(report: Report) -> Iterator[str]:
@@ -247,10 +245,6 @@ def _no_graph_words(report: Report) -> str:
     if backend == INDUCTOR:
         return "The backend was `inductor`."
     return f"`{backend}` received no graph."
-
-
-def _invocation_count(rows: Sequence[BackendRow]) -> int:
-    return sum(len(row.invocations) for row in rows)
 
 
 def _has_executions(rows: Sequence[BackendRow]) -> bool:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from core.analysis.ranks.differences import AdviceKind, Forecast, RankDifference, collective_text
 from core.analysis.ranks.groups import RankGroup, RankSide
 from core.base import words as fmt
+from core.base.decoder import toml_as
 from core.code.diff import diff_texts
 from core.report.run import Fingerprint, RankCompilation, RankMark
 from core.views.blocks import (
@@ -30,18 +32,7 @@ MOST_RANGES = 12  #: ranges of ranks in a sentence
 MOST_NAMED = 8  #: compilations in a sentence
 # Differences whose sentence says all of both texts.
 WHOLE = frozenset({"recompile", "compilation", "cache", "end"})
-WORDS_OF_ADVICE: dict[AdviceKind, str] = {
-    "mark_dynamic": "Mark the dimension as dynamic before the first call. Then no rank recompiles for another size.",
-    "guard_collectives": "Let all ranks recompile together: before each call they exchange whether a guard failed. "
-    "`enable_compiler_collectives` does not fit here: a rank that compiles alone would wait in it for the others.",
-    "compiler_collectives": "Let the ranks exchange sizes while they compile. A dimension that differs then becomes "
-    "dynamic on all of them. All ranks must compile at the same time.",
-    "compile_on_one_rank": "Compute what depends on the rank when the code runs, not as a constant in the graph. The "
-    "ranks then compile the same code. This fits numbers that come from a `DeviceMesh`.",
-    "same_order": "Call the same collectives in the same order on every rank, whatever its data.",
-    "one_cache": "Let one rank compile first while the others wait in `torch.distributed.barrier()`. With one cache "
-    "directory they then load its code.",
-}
+WORDS_OF_ADVICE = toml_as(Path(__file__).with_name("difference.toml"), dict[AdviceKind, str])
 CHANGES = {
     "number": "another number of collectives",
     "order": "its collectives in another order",

@@ -1,5 +1,6 @@
 """Keys that work on every page, and the list of all keys."""
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,48 +10,10 @@ import streamlit as st
 from pages.components.exchange import browser_value, component_script, message
 
 _COMPONENT = st.components.v2.component("compileboard_keys", js=component_script(Path(__file__).with_name("view.js")))
-ON_A_PAGE = {
-    "Ctrl K, ⌘ K": "go to a page, a run, a kernel or a node, or start an action",
-    "[  and  ]": "the previous and the next compilation",
-    "C": "the comments on what is selected, and back",
-    "F": "the drawing in full screen, and back",
-    "P": "present: larger type, no menu",
-    "Page Down, Page Up": "while presenting: the next step of a film, then the next page",
-    "?": "this list",
-}
 TURNS = {"PageDown": 1, "PageUp": -1}
-IN_A_GRAPH = {
-    "arrows, Shift + arrows": "to the nearest node, to the nearest kernel launch or group",
-    "o, Enter": "unfold a module, or fold it",
-    "/": "search",
-    "f": "fit the whole graph",
-    "+  and  −": "zoom",
-    "n": "only the neighbourhood of a node",
-    "p": "the path from a node to the next one picked",
-    "m": "the small map",
-    ",  and  .": "the previous and the next step of a film",
-    "Escape": "clear, leave",
-}
-IN_A_FLAME_CHART = {
-    "arrows": "to the span around it, below it, before it and after it",
-    "w  and  s, or +  and  −": "zoom; so does the wheel",
-    "a  and  d": "move; so does dragging",
-    "Enter, a double click": "zoom to the selected span",
-    "f": "all of it",
-    "m, Shift + dragging": "select an area on Timeline",
-    "/": "search, Enter for the next one",
-    "Escape": "clear, leave",
-}
-IN_CODE = {
-    "up, down": "the line before the selected one and after it",
-    "/": "search, Enter for the next one",
-    "Escape": "clear, leave",
-}
+KEYS = tomllib.loads(Path(__file__).with_name("keys.toml").read_text(encoding="utf-8"))
 # Two columns of the dialog.
-LISTS = (
-    {"On a page": ON_A_PAGE, "In a flame chart": IN_A_FLAME_CHART},
-    {"In a graph": IN_A_GRAPH, "In code": IN_CODE},
-)
+LISTS = (("On a page", "In a flame chart"), ("In a graph", "In code"))
 
 
 class KeysData(msgspec.Struct, frozen=True):
@@ -71,7 +34,7 @@ def page_keys(on_press: Callable[[str], None], *, key: str) -> None:
 @st.dialog("Keys", width="large")
 def all_keys() -> None:
     """Open the list of all keys."""
-    for column, lists in zip(st.columns(len(LISTS)), LISTS, strict=True):
-        for title, keys in lists.items():
+    for column, titles in zip(st.columns(len(LISTS)), LISTS, strict=True):
+        for title in titles:
             column.caption(title)
-            column.table({f"`{name}`": what for name, what in keys.items()}, border="horizontal")
+            column.table({f"`{name}`": what for name, what in KEYS[title].items()}, border="horizontal")
