@@ -116,7 +116,7 @@ LEFT: dict[str, int] = {
     "core/analysis/repairs/choices.py": 16,
     "core/analysis/repairs/offers.py": 3,
     "core/analysis/repairs/recompiles.py": 19,
-    "core/analysis/repairs/source.py": 19,
+    "core/analysis/repairs/source.py": 1,
     "core/analysis/repairs/trials.py": 11,
     "core/analysis/results.py": 8,
     "core/analysis/speed.py": 2,
