@@ -387,7 +387,7 @@ def largest(
     if best is None or group is None:
         return None
     same = sum(amounts[place] == amounts[best] for place in places)
-    return Largest(name, group.badge, _first(same) + group.label, texts[best], (group.id,))
+    return Largest(name, group.badge, _first(same) + group.name, texts[best], (group.id,))
 
 
 def _times(times: int) -> str:
@@ -442,7 +442,7 @@ class Refusals:
         text = f"{bytes_(size)} at stake" if size else "bytes not recorded"
         first, second = (groups[place] for place in pair)
         badges = " and ".join(group.badge for group in (first, second) if group.badge)
-        label = f"both {first.label}" if first.label == second.label else f"{first.label} with {second.label}"
+        label = f"both {first.name}" if first.name == second.name else f"{first.name} with {second.name}"
         text = text if self.saves(pair) else "none that saves bytes"
         return Largest(name, badges, _first(same) + label, text, (first.id, second.id))
 

@@ -14,7 +14,7 @@ from itertools import repeat
 from core.analysis.kernels.kernel import KernelNames, node_op, stack_of
 from core.analysis.work import working_ops
 from core.base.words import bytes_, count, duration_s, first_of, number, percent
-from core.graph.assemble import Link, Material, Refusals, assemble, largest, tree, with_launches
+from core.graph.assemble import NOWHERE, Link, Material, Refusals, assemble, largest, tree, with_launches
 from core.graph.fx import Reads, meta_text, op_node, via_words
 from core.graph.launches import MOST_OPS_NAMED, FxNodes, Kernels, NestedGraph, is_call, launches, replay, with_parts
 from core.graph.model import TOP, GraphModel, Group, Largest, Launch, Node, collection_paused, launch_title
@@ -105,7 +105,6 @@ class _Drawing:
         self._order = run_order(drawn, kernels)
         generated = dict.fromkeys(launch.kernel for launch in drawn if self._is_generated(launch))
         self._kernel_number = {kernel: index for index, kernel in enumerate(generated, 1)}
-        self._titles = [launch_title(label, self._badge(place)) for place, label in enumerate(self._labels)]
 
     def model(self) -> GraphModel:
         """Return the drawing."""
@@ -127,14 +126,13 @@ class _Drawing:
         amounts: dict[str, Sequence[float | None]] = {"bytes": moved, "time": times}
         model = with_launches(model, self._schedule, self._launches, amounts, once=not self._parts)
         model = self._refusals.inside(model, {launch.id: place for place, launch in enumerate(self._launches)})
-        groups = {group.id: group for group in model.groups}
+        names = {launch.id: name for launch, name in zip(self._launches, self._full_names, strict=True)}
+        groups = {group.id: replace(group, full=names.get(group.id, "")) for group in model.groups}
+        model = replace(model, groups=tuple(groups.values()))
         return replace(model, largest=tuple(filter(None, self._largest([groups[each.id] for each in self._launches]))))
 
     def _largest(self, groups: Sequence[Group]) -> Iterator[Largest | None]:
         """Yield the launches that lead in time, bytes and saved bytes, and the largest missed fusion."""
-        modules = [module_path(self._origins[place].module) for place in range(len(groups))]
-        names = map(full_name, self._labels, modules, repeat(self._stack), repeat(self._classes))
-        groups = [replace(group, label=name) for group, name in zip(groups, names, strict=True)]
         launched = [group if launch.kernel else None for launch, group in zip(self._launches, groups, strict=True)]
         moved, saved = [cost.bytes or 0 for cost in self._launch_costs], [size or 0 for size in self._saved]
         below = [max(0, (eager or 0) - size) for eager, size in zip(self._eager_bytes, moved, strict=True)]
@@ -150,6 +148,16 @@ class _Drawing:
             yield most or Largest(SAVED_MOST, "", why, "nothing", ())
             yield largest("saved most against eager", launched, below, [f"about {bytes_(size)}" for size in below])
             yield self._refusals.largest(groups)
+
+    @cached_property
+    def _full_names(self) -> list[str]:
+        """Display names of the launches with their modules, once these are known."""
+        modules = [module_path(self._origins.get(place, NOWHERE).module) for place in range(len(self._launches))]
+        return [*map(full_name, self._labels, modules, repeat(self._stack), repeat(self._classes))]
+
+    @cached_property
+    def _titles(self) -> list[str]:
+        return [launch_title(name, self._badge(place)) for place, name in enumerate(self._full_names)]
 
     def _badge(self, place: int) -> str:
         kernel = self._launches[place].kernel

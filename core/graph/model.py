@@ -86,7 +86,8 @@ class Group:
     """A group of the nodes `first` to `last` (excluded), including the nodes of nested groups.
 
     `parent` is -1 at the top; `count` is the number of ops. `badge` is a short text before the label, such as a
-    kernel's number, and `links` are the ids of what the group stands for, such as the kernel.
+    kernel's number, and `links` are the ids of what the group stands for, such as the kernel. `full` is the label with
+    the module, empty if they are the same.
     """
 
     id: str
@@ -100,6 +101,12 @@ class Group:
     facts: tuple[Fact, ...] = ()
     badge: str = ""
     links: tuple[str, ...] = ()
+    full: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name outside of the group's module."""
+        return self.full or self.label
 
 
 def launch_title(label: str, badge: str) -> str:

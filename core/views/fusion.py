@@ -472,8 +472,8 @@ class FusionView:
 
     @cached_property
     def _hull_words(self) -> dict[str, str]:
-        """Name of the hull of each node before fusion, with the number of its kernel."""
-        words = {group.id: launch_title(group.label, group.badge) for group in self.picture.model.groups}
+        """Name of the hull of each node before fusion, with its module and the number of its kernel."""
+        words = {group.id: launch_title(group.name, group.badge) for group in self.picture.model.groups}
         return {node.name: words[launch.id] for launch in self._launches for node in launch.nodes if launch.id in words}
 
     def _with_ops(self, reason: str) -> str:

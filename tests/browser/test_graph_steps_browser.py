@@ -193,7 +193,7 @@ def test_the_largest_launch_and_the_largest_missed_fusion_are_one_click_away(
     expect(page.locator(".st-key-drawer")).to_contain_text("They share 1.05 MB of buffers")
     expect(view.locator(".outlined")).to_have_count(2)
     expect(view.locator(".ties")).to_have_text("not fused1.05 MB at stake")
-    expect(page.get_by_label("Second")).to_have_value("add (kernel 4) · op16 · add")
+    expect(page.get_by_label("Second")).to_have_value("TransformerBlock · add (kernel 4) · op16 · add")
 
     # A launch that is selected after the pair has the drawer to itself.
     largest.nth(0).click()

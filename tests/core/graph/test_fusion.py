@@ -382,7 +382,10 @@ def test_a_launch_names_the_launches_that_torch_refused_to_fuse_it_with() -> Non
         group.label: [fact for fact in group.facts if fact.name.startswith("not fused")] for group in model.groups
     }
     assert [(fact.name, fact.value) for fact in refusals["norm2 · layer_norm, add"]] == [
-        ("not fused with add (kernel 4)", "intermediate nodes between node1 & node2; both access 1.05 MB"),
+        (
+            "not fused with TransformerBlock · add (kernel 4)",
+            "intermediate nodes between node1 & node2; both access 1.05 MB",
+        ),
         (
             "not fused with norm1 · layer_norm (kernel 1)",
             "intermediate nodes between node1 & node2; both access 524 kB",
@@ -400,7 +403,7 @@ def test_an_edge_between_launches_that_torch_refused_to_fuse_is_marked() -> None
     assert len(marked) == 2
     for edge in marked:
         target = place[model.nodes[edge.target].id]
-        assert f"not fused with {target.label} (kernel {target.badge})" in [
+        assert f"not fused with {target.name} (kernel {target.badge})" in [
             fact.name for fact in place[model.nodes[edge.source].id].facts
         ]
 

@@ -71,9 +71,9 @@ def test_ops_without_a_launch_are_named() -> None:
 def test_nodes_are_titled_by_their_ops_and_kernels(fusion: FusionView) -> None:
     assert len(fusion.node_titles) == 10
     assert {name: fusion.node_titles[name] for name in ("op6", "op14", "op16")} == {
-        "op6": "scaled_dot_product_flash_attention · op6 · getitem",
-        "op14": "gelu (kernel 3) · op14 · mul, erf, add",
-        "op16": "add (kernel 4) · op16 · add",
+        "op6": "attention · scaled_dot_product_flash_attention · op6 · getitem",
+        "op14": "TransformerBlock · gelu (kernel 3) · op14 · mul, erf, add",
+        "op16": "TransformerBlock · add (kernel 4) · op16 · add",
     }
 
 
@@ -84,13 +84,13 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
         "",
         ((1, "intermediate nodes between node1 & node2"),),
         f"They share 1.05 MB of buffers: {bound}.",
-        "up · addmm, gelu (kernel 3), down · addmm",
+        "up · addmm, TransformerBlock · gelu (kernel 3), down · addmm",
     )
     refusal = fusion.refusal(*reversed(fusion.pair))
     assert refusal is not None
     assert refusal.lines == [
         "Others between them need a result of the first, and the second needs theirs.",
-        r"Between them: up · addmm, gelu \(kernel 3\), down · addmm.",
+        r"Between them: up · addmm, TransformerBlock · gelu \(kernel 3\), down · addmm.",
         "Torch's words in round 1: `intermediate nodes between node1 & node2`",
     ]
     assert fusion.hulls(*fusion.pair) == ("g:op9", "g:op16")
@@ -102,9 +102,9 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
 def test_all_refused_pairs_are_listed_with_the_bytes_at_stake(fusion: FusionView) -> None:
     norm1, norm2 = "norm1 · layer_norm (kernel 1)", "norm2 · layer_norm, add (kernel 2)"
     assert [row[:-1] for row in fusion.refusals.texts(fusion.refusals.rows).rows] == [
-        ("1.05 MB", "K2 with K4", "intermediate nodes", f"{norm2} with add (kernel 4)"),
+        ("1.05 MB", "K2 with K4", "intermediate nodes", f"{norm2} with TransformerBlock · add (kernel 4)"),
         ("524 kB", "K1 with K2", "intermediate nodes", f"{norm1} with {norm2}"),
-        ("524 kB", "K1 with K4", "intermediate nodes", f"{norm1} with add (kernel 4)"),
+        ("524 kB", "K1 with K4", "intermediate nodes", f"{norm1} with TransformerBlock · add (kernel 4)"),
     ]
     assert {row[-1] for row in fusion.refusals.texts(fusion.refusals.rows).rows} == {INTERMEDIATE_NODES}
     assert fusion.refusal_counts == r"Refusals of all rounds: 24 × intermediate nodes between node1 \& node2."
@@ -128,7 +128,7 @@ def test_no_launch_lies_between_itself_and_another(tmp_path: Path) -> None:
     refusal = view.refusal(*view.pair)
     assert refusal is not None
     assert refusal.between == (
-        "cat, layers.0.msg · addmm, threshold_backward, relu +1 (kernel 3), layers.0.upd · addmm"
+        "layers.0 · cat, layers.0.msg · addmm, layers.0 · threshold_backward, relu +1 (kernel 3), layers.0.upd · addmm"
     )
 
 
