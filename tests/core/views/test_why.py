@@ -164,10 +164,10 @@ def test_an_unknown_compilation_is_no_answer_and_a_lone_one_has_no_failed_guard(
 def test_two_nodes_have_torchs_reason_why_they_are_not_fused() -> None:
     assert text("transformer_block", "why not fuse op16 with op9").splitlines() == [
         "`op16` and `op9` are not fused, in [0/0] inference 0",
-        "- add (kernel 4) · op16 · add",
+        "- TransformerBlock · add (kernel 4) · op16 · add",
         "- norm2 · layer_norm, add (kernel 2) · op9 and 3 more · add, var_mean, add, var_mean, sub, rsqrt",
         "- Others between them need a result of the first, and the second needs theirs.",
-        "- Between them: up · addmm, gelu (kernel 3), down · addmm.",
+        "- Between them: up · addmm, TransformerBlock · gelu (kernel 3), down · addmm.",
         "- Torch's words in round 1: `intermediate nodes between node1 & node2`",
         "They share 1.05 MB of buffers: fusing could save at most this much traffic (a bound, not a measurement).",
     ]
@@ -206,7 +206,7 @@ def test_a_matmul_of_a_library_comes_with_what_can_fuse_into_it() -> None:
 def test_fused_nodes_and_nodes_of_two_graphs_are_recognised() -> None:
     assert text("transformer_block", "not fuse erf mul_6").splitlines() == [
         "`erf` and `mul_6` are fused, in [0/0] inference 0",
-        "- gelu (kernel 3) · op14 · mul, erf, add",
+        "- TransformerBlock · gelu (kernel 3) · op14 · mul, erf, add",
     ]
     assert titles(ask("training_step", "not fuse sum_3 mm_1").blocks) == [
         "`sum_3` and `mm_1` are in different graphs: [0/0] forward 0 and [0/0] backward 0"
