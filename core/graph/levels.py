@@ -33,6 +33,8 @@ MOST_FACTS, FACT_CHARS = 2, 8  #: with a unit, beside the number of launches
 # A group with at least this fraction of the ops is unfolded first.
 HEAVY = 0.75
 LEAST_COST = 0.01
+# A launch opens before a layer of up to this many times its cost: its ops are what the drawing is of.
+WORTH_OF_LAUNCH = 4
 # The frame of a module takes as much room as so many boxes.
 FRAME = 3
 # Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
@@ -402,18 +404,22 @@ def costliest_groups(model: GraphModel, boxes: int) -> Iterator[int]:
         costs = [group.count for group in model.groups]
     tops = [~member for member in index.children[TOP] if member < 0]
     least, boxes = LEAST_COST * sum(costs[group] or 0 for group in tops), boxes - len(index.children[TOP])
-    waiting = [(-(costs[group] or 0), group) for group in tops]
+
+    def rank(group: int) -> tuple[float, int]:
+        return -(costs[group] or 0) * (WORTH_OF_LAUNCH if model.groups[group].kind in HULLS else 1), group
+
+    waiting = [rank(group) for group in tops]
     heapify(waiting)
-    while waiting and -waiting[0][0] > least:
+    while waiting:
         _, group = heappop(waiting)
         inside = index.children[group]
         room = len(inside) + (0 if model.groups[group].kind in HULLS else FRAME)
-        if room > boxes:
+        if room > boxes or (costs[group] or 0) <= least:
             continue
         boxes -= room
         yield group
         for child in [~member for member in inside if member < 0][: 1 if model.groups[group].kind == "stack" else None]:
-            heappush(waiting, (-(costs[child] or 0), child))
+            heappush(waiting, rank(child))
 
 
 def as_dot(model: GraphModel) -> str:

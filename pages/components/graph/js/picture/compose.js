@@ -59,8 +59,8 @@ function shelve(folded, sizes) {
   return { corners, width, height: folded.length ? y + high : 0 };
 }
 
-// Room for columns of launches, and the height from which a launch may have columns of ops.
-/** @typedef {{ wide: boolean, bent: number }} Room */
+// Room for columns of launches, the height from which they may be in some, and that of a launch with columns of ops.
+/** @typedef {{ wide: boolean, from?: number, bent: number }} Room */
 
 // Compose a level with the unfolded levels inside it, in its own coordinates.
 /**
@@ -103,7 +103,8 @@ function composeLevel(levels, unfolded, level, gid, room, alone = true, launched
     const warped = grown ? warp(part.boxes, straight) : straight.map(({ points }) => points);
     const launches = alone ? ALONE : LAUNCHES;
     const isOfGroups = room.wide && level.items.some(({ g }) => g !== undefined);
-    const strip = isOfGroups ? launches : launched ? { ...OPS, px: room.bent } : undefined;
+    const px = Math.min(launches.px, room.from ?? Infinity);
+    const strip = isOfGroups ? { ...launches, px } : launched ? { ...OPS, px: room.bent } : undefined;
     const columns = inColumns(part.boxes, straight.map((edge, at) => ({ ...edge, points: warped[at] })), strip);
     const bent = columns ?? warped;
     part.edges.forEach((index, at) => (curves[index] = bent[at]));

@@ -18,6 +18,7 @@ const THUMBNAIL = 230;
 const PRESENTED = 1.4;
 const BENT = 1.1;
 const LONGEST = 0.75;
+const LOW = 260;
 const MOST_BENT = 1000;
 // Narrower views, as of a phone, have launches one below the other.
 const LEAST_WIDE = 620;
@@ -54,6 +55,7 @@ export function composeFor(levels, unfolded, view) {
       for (const each of wide ? [true] : [false, true]) larger({ wide: each, bent });
     }
   }
+  if (scaleOfWhole(best, view) < 1) larger({ wide: true, from: LOW, bent: Infinity });
   // Where the whole is not seen, launches are read from the top down.
   return view.height < THUMBNAIL || scaleOfWhole(best, view) >= LEAST_LAUNCHES ? best : plain;
 }

@@ -11,6 +11,8 @@ const LEAST_WIDE = 16;
 const LEAST_NAMED = 50;
 // Letters of a name that is cut.
 const LEAST_OPS = 7;
+// A graph of the backward says it once, above.
+const OF_BACKWARD = / \(backward\)$/;
 /** @type {Record<string, string>} */
 const SHORT = {
   launches: "launches",
@@ -117,14 +119,14 @@ function wholeFacts(line, width, perCharacter) {
 /** @param {string} name @param {number} most */
 function shortName(name, most) {
   const ops = name.split(" · ").at(-1) ?? "";
-  const [first] = ops.split(/[,+]/);
+  const [first] = ops.replace(OF_BACKWARD, "").split(/[,+]/);
   const whole = [name, ops, `${first.trim()} …`, first.trim()].find((text) => text.length <= most);
   return whole ?? (most >= LEAST_OPS ? cutName(first.trim(), most, 1) : "");
 }
 
 /** @param {string} text @param {number} most */
 function fitted(text, most) {
-  return cutName(text, most, 1);
+  return cutName(text.length <= most ? text : text.replace(OF_BACKWARD, ""), most, 1);
 }
 
 // The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module.
