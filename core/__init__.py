@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import core.base.syntax as syntax
+from core.base.syntax import module
 
 if TYPE_CHECKING:
     from core.accelerator.backends import SHIPPED_BACKENDS
@@ -83,8 +83,10 @@ if TYPE_CHECKING:
 # Public name → its module, by the imports above.
 _HOMES = {
     alias.name: node.module
-    for node in ast.walk(syntax.module(Path(__file__).read_text(encoding="utf-8")))
-    if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{__name__}.")
+    for block in module(Path(__file__).read_text(encoding="utf-8")).body
+    if isinstance(block, ast.If)
+    for node in block.body
+    if isinstance(node, ast.ImportFrom) and node.module
     for alias in node.names
 }
 __all__ = sorted(_HOMES)
