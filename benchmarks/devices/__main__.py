@@ -21,7 +21,7 @@ def main() -> int:
     measuring = commands.add_parser("measure", help="measure this machine's GPU")
     measuring.add_argument("--out", type=Path, required=True, help="JSON file, continued if it exists")
     measuring.add_argument("--budget", type=float, default=420.0, help="seconds until no further group begins")
-    measuring.add_argument("--grid", choices=("first", "designed"), default="first")
+    measuring.add_argument("--grid", choices=("first", "designed", "usual"), default="first")
     measuring.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     commands.add_parser("fit", help="fit the parameters of predicted times again")
     commands.add_parser("families", help="fit without each family of functions, and predict it")

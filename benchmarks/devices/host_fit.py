@@ -1,8 +1,8 @@
-"""CPU times of calls and launches, fitted to whole calls of the first ten models.
+"""CPU times of calls and launches, fitted to whole calls of published test models, on three hosts.
 
 A call that launches small kernels takes the CPU's time until it returns: of the call itself, and of each launch. The
 small batches and the compiled calls of `measured/h200-calls.json` show it; the interval is that of models which a fit
-did not see.
+did not see. Eager calls that the device limits show by how much eager's kernels take longer than predicted.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ START = {
     "replay_training_s": 1e-3,
 }
 FULL_QUEUE_US = 15.0  # from this time on, a kernel's successor waits in the device's queue
+DEVICE_LIMITS = 1.25  # a call's time over the CPU's from which on the device limits it
 LEAST_FACTOR = 1.5  # of the interval, since hosts differ
 ROUNDS = 20
 
@@ -58,6 +59,17 @@ def host_rows(data: Mapping[str, Any]) -> Iterator[HostRow]:
             times = [row["cpu_us"] for row in facts["calls"] if row["way"] == way and "cpu_us" in row]
             if times:
                 yield HostRow(model, way, CallLaunches(**launches), min(times) * 1e-6)
+
+
+def eager_device(data: Mapping[str, Any]) -> float:
+    """Return measured over predicted seconds of eager's kernels: the median of calls that the device limits."""
+    ratios = [
+        row["each_us"] / facts["eager_device_us"]
+        for facts in data["models"].values()
+        for row in facts["calls"]
+        if row["way"] == "eager" and row["batch"] == "large" and row["each_us"] > DEVICE_LIMITS * row["cpu_us"]
+    ]
+    return float(f"{statistics.median(ratios):.4g}")
 
 
 def gaps(data: Mapping[str, Any]) -> dict[str, float]:

@@ -24,8 +24,9 @@ from benchmarks.devices.cases import Case, groups
 from benchmarks.devices.designed import designed_cases
 from benchmarks.devices.designed_calls import designed_calls
 from benchmarks.devices.more_cases import more_calls, more_cases
+from benchmarks.devices.usual import usual_calls, usual_cases
 
-Grid = Literal["first", "designed"]
+Grid = Literal["first", "designed", "usual"]
 SCHEMA = 1
 CALLS_AT_ONCE = 8
 METHOD = (
@@ -91,7 +92,7 @@ def measure(path: Path, budget_s: float, grid: Grid) -> int:
     """Measure a grid until the budget is spent; return the number of groups that are missing."""
     file = File.open(path, budget_s)
     file.data |= {"device": clock.device_facts(), "software": clock.software()}
-    wanted = list(_first() if grid == "first" else _designed())
+    wanted = list(_first() if grid == "first" else _mixed(grid))
     with state.Clocks().sampling() as clocks:
         for key, make in wanted:
             file.add(key, make)
@@ -134,17 +135,18 @@ def _first() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         yield f"more {group[0].kind} {index}", functools.partial(time_kernels, group)
 
 
-def _designed() -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
-    """Yield the groups of the second grid, of functions and of calls interleaved."""
-    asked, functions = designed_calls(), groups(cases=designed_cases())
+def _mixed(grid: Grid) -> Iterator[tuple[str, Callable[[], list[dict[str, Any]]]]]:
+    """Yield the groups of a later grid, of functions and of calls interleaved."""
+    asked = designed_calls() if grid == "designed" else usual_calls()
+    functions = groups(cases=designed_cases() if grid == "designed" else usual_cases())
     parts = [asked[start :: -(-len(asked) // CALLS_AT_ONCE)] for start in range(-(-len(asked) // CALLS_AT_ONCE))]
-    for index in range(max(len(parts), len(functions))):
+    for index in range(max(-(-len(parts) // 2), len(functions))):
         for number in (2 * index, 2 * index + 1):
             if number < len(parts):
-                yield f"calls designed {number}", functools.partial(time_calls, parts[number])
+                yield f"calls {grid} {number}", functools.partial(time_calls, parts[number])
         if index < len(functions):
             group = functions[index]
-            yield f"designed {group[0].kind} {index}", functools.partial(time_kernels, group)
+            yield f"{grid} {group[0].kind} {index}", functools.partial(time_kernels, group)
 
 
 def time_calls(part: list[Call]) -> list[dict[str, Any]]:
@@ -252,11 +254,12 @@ def check() -> int:
     failed = 0
     functions: list[tuple[str, Callable[[], Any]]] = [
         (f"{case.kind} {case.name}", functools.partial(_eager, case))
-        for group in (*groups(4096), *groups(cases=more_cases(4096)), *groups(cases=designed_cases(4096)))
+        for group in (*groups(4096), *groups(cases=more_cases(4096)), *groups(cases=designed_cases(4096)), *groups(cases=usual_cases(4096)))
         for case in group
     ]
     functions += [
-        (call.name, functools.partial(_called, call)) for call in (*calls(256), *more_calls(256), *designed_calls(256))
+        (call.name, functools.partial(_called, call))
+        for call in (*calls(256), *more_calls(256), *designed_calls(256), *usual_calls(256))
     ]
     for name, function in functions:
         try:

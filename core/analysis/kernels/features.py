@@ -43,10 +43,12 @@ def generated_work(
     atomic: bool,
     looped: bool = False,
     serial: float = 1.0,
+    passes: int = 0,
 ) -> KernelWork:
     """Return the work of a generated kernel, from its ops, buffers, iterations and reduced elements.
 
     A scan is `looped` if its rows are too long for one step; `serial` are the rows that a block reduces one by one.
+    Unknown `passes` over long rows are two if a result is as large as the rows.
     """
     ops = set(names) - FREE
     classes = (SLOW, HEAVY, DRAWN, WINDOW)
@@ -60,7 +62,7 @@ def generated_work(
         written_bytes=sum(buffer.bytes for buffer in writes),
         elements=elements,
         row=row,
-        passes=2 if is_long and written * 2 > elements else 1,
+        passes=(passes or 1 + (written * 2 > elements)) if is_long else 1,
         simple=len(ops) - slow - heavy - drawn - windows,
         slow=slow,
         heavy=heavy + (ONLINE if is_long and "prepare_softmax_online" in ops else 0),
@@ -185,13 +187,29 @@ def kernel_work(
     counts = {buffer.name: math.prod(_sizes(buffer.shape)) for buffer in schedule.buffers}
     reduced = [node for node in nodes if any("Reduction" in op for op in node.ops)]
     rows = [counts[name] for node in reduced for name, _ in node.writes if counts.get(name)]
+    if reduced and not rows and not scans:
+        return None
     atomic = any(SCATTERED in node.ops for node in nodes)
     indirect = any(node.at_most for node in nodes)
     mixed = any(node.kernel == kernel.id and node.kind == MIXED for node in schedule.after)
     row = 1.0 if scans else elements / max(1, min(rows, default=1) if mixed else max(rows, default=1))
     serial = max(1.0, elements / max(rows)) if mixed and rows else 1.0
     made: Kind = "scan" if scans else kind
-    return generated_work(made, names, reads, writes, elements, row, indirect, atomic, kind == "long rows", serial)
+    passes = 1 + _read_again(nodes, reduced, elements)
+    return generated_work(
+        made, names, reads, writes, elements, row, indirect, atomic, kind == "long rows", serial, passes
+    )
+
+
+def _read_again(nodes: Sequence[SchedulerNode], reduced: Sequence[SchedulerNode], elements: int) -> bool:
+    """Return True if whole rows are computed from what a reduction of them makes."""
+    late = {name for node in reduced for name, _ in node.writes}
+    for node in nodes:
+        if any(name in late for name, _ in node.reads):
+            if node.iterations == elements:
+                return True
+            late |= {name for name, _ in node.writes}
+    return False
 
 
 def cold_parts(schedules: Sequence[Schedule], device: Target) -> dict[str, float]:
@@ -222,7 +240,10 @@ def _sizes(shape: Iterable[str]) -> tuple[int, ...]:
 
 
 def _buffers(schedule: Schedule, nodes: Sequence[SchedulerNode]) -> tuple[list[BufferTraffic], list[BufferTraffic]]:
-    """Return the buffers that one call of the kernel of these nodes reads and writes."""
+    """Return the buffers that one call of the kernel of these nodes reads and writes.
+
+    A call with several results writes one buffer without a layout; its results have nodes that read it.
+    """
     layouts = {buffer.name: (buffer.dtype, _sizes(buffer.shape), _sizes(buffer.stride)) for buffer in schedule.buffers}
     names = {node.name for node in nodes}
     fused = next((node for node in schedule.after if names & {node.name, *node.nodes}), nodes[0])
@@ -230,4 +251,9 @@ def _buffers(schedule: Schedule, nodes: Sequence[SchedulerNode]) -> tuple[list[B
         [BufferTraffic(size, *layouts[name]) for name, size in side if name in layouts]
         for side in (fused.reads, fused.writes)
     )
+    if fused.writes and not writes:
+        whole = fused.writes[0][0]
+        parts = [node for node in schedule.before if node.unpacks and (whole, 0) in node.reads]
+        results = [BufferTraffic(0, *layouts[name]) for part in parts for name, _ in part.writes if name in layouts]
+        writes = [replace(result, bytes=result.count * result.itemsize) for result in results]
     return reads, writes

@@ -4,6 +4,7 @@
 and FLOPs (Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009).
 """
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -373,7 +374,8 @@ def predicted_calls(report: Report, device: Target) -> tuple[CallPrediction, ...
     if not shares:
         return ()
     training = any(kernel.direction == "backward" for each in last.values() for kernel in each.kernels)
-    compiled = (predict_call(way, shares, training, device) for way in ("compiled", "CUDA graphs"))
+    copied = sum(_input_bytes(compilation) for compilation in last.values())
+    compiled = (predict_call(way, shares, training, device, copied) for way in ("compiled", "CUDA graphs"))
     return (*([predict_call("eager", eager, training, device)] if eager else []), *compiled)
 
 
@@ -404,18 +406,24 @@ def _eager_shares(
     compilation: Compilation, made: Sequence[tuple[Kernel, KernelShare]], device: Target, torch: str
 ) -> Iterator[KernelShare]:
     """Yield eager's calls: library calls as they are in the compiled code, others by their traffic."""
-    library = {name: share for kernel, share in made if kernel.extern for name in kernel.origins}
+    library = {name for kernel, _ in made if kernel.extern for name in kernel.origins}
+    yield from (share for kernel, share in made if kernel.extern)
     for schedule in compilation.schedules:
         for call in schedule.eager_calls:
-            share = next((library[name] for name in call.nodes if name in library), None)
-            if share is not None:
-                yield replace(share, launches=1)
-                continue
-            half = max(1, call.bytes // 2)
-            work = KernelWork("loop", half, half, elements=half / FLOAT_BYTES, simple=1)
-            prediction = predict(work, device, 0.0, torch)
-            if prediction is not None:
-                yield KernelShare("memory traffic", prediction, 1, library=False)
+            if library.isdisjoint(call.nodes):
+                half = max(1, call.bytes // 2)
+                work = KernelWork("loop", half, half, elements=half / FLOAT_BYTES, simple=1)
+                prediction = predict(work, device, 0.0, torch)
+                if prediction is not None:
+                    yield KernelShare("memory traffic", prediction, 1, library=False)
+
+
+def _input_bytes(compilation: Compilation) -> int:
+    """Return the bytes of a frame's inputs in the guards, without the model's own tensors."""
+    tensors = (guard for guard in compilation.guards if guard.kind == "TENSOR_MATCH")
+    inputs = [SIZE.search(guard.expression) for guard in tensors if not OF_MODEL.search(guard.source)]
+    known = [(each[1], each[2].split(", ")) for each in inputs if each and each[2]]
+    return sum(max(1, int("".join(filter(str.isdigit, dtype)) or 8) // 8) * math.prod(map(int, sizes)) for dtype, sizes in known)
 
 
 def batch_of(report: Report) -> tuple[int, str]:

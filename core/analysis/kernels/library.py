@@ -66,7 +66,8 @@ def library_work(
     dtype = precision if precision and read not in HALVES else read
     half = "half" if dtype in HALVES else dtype
     moved = sum(buffer.bytes for buffer in reads), sum(buffer.bytes for buffer in writes)
-    return work and replace(work, read_bytes=moved[0], written_bytes=moved[1], precision=half)
+    biased = work is not None and work.kind == "product" and "addmm" in kernel.name
+    return work and replace(work, read_bytes=moved[0], written_bytes=moved[1], precision=half, biased=biased)
 
 
 def _flops(
@@ -113,8 +114,13 @@ def _convolution(
     images = [buffer for buffer in (*writes, *reads) if len(buffer.shape) > 2 and buffer.count]
     if len(images) < 2:
         return None
-    weight = min(images, key=lambda buffer: buffer.count)
-    others = [buffer for buffer in images if buffer is not weight]
+    # Images have the batch in common.
+    batch = max((buffer.shape[0] for buffer in images), key=[buffer.shape[0] for buffer in images].count)
+    weights = [buffer for buffer in images if buffer.shape[0] != batch]
+    weight = min(weights or images, key=lambda buffer: buffer.count)
+    others = [buffer for buffer in images if buffer.shape != weight.shape]
+    if not others:
+        return None
     image = next((buffer for buffer in others if buffer.shape[1] == weight.shape[0]), others[0])
     places, itemsize = image.count // image.shape[1], image.itemsize
     taps = math.prod(weight.shape[2:])
@@ -137,12 +143,18 @@ def _convolution(
 def _attention(
     flops: float, writes: Sequence[BufferTraffic], reads: Sequence[BufferTraffic], backward: bool
 ) -> KernelWork | None:
-    """Return the work of attention with as many keys as queries: the log has no sizes of views."""
+    """Return the work of attention by its results' shapes; without them it has as many keys as queries."""
+    results = [buffer for buffer in writes if len(buffer.shape) == 4 and buffer.count]
+    if results:
+        *batch, queries, width = results[0].shape
+        keys = flops / (ATTENTION_BACKWARD if backward else 1) / (4 * results[0].count)
+        shape = MatrixSizes(math.prod(batch), queries, max(1, round(keys)), width)
+        return KernelWork("attention", 0, 0, product=shape, backward=backward)
     tensors = ATTENTION_BACKWARD_TENSORS if backward else ATTENTION_TENSORS
     width = next((buffer.shape[-1] for buffer in reads if len(buffer.shape) == 4 and buffer.count), HEAD)
     elements = sum(buffer.bytes for buffer in reads) / (tensors * reads[0].itemsize) if reads else 0
     if not elements:
         return None
     length = max(1, round(flops / (ATTENTION_BACKWARD if backward else 1) / (4 * elements)))
-    batch = max(1, round(elements / (width * length)))
-    return KernelWork("attention", 0, 0, product=MatrixSizes(batch, length, length, width), backward=backward)
+    heads = max(1, round(elements / (width * length)))
+    return KernelWork("attention", 0, 0, product=MatrixSizes(heads, length, length, width), backward=backward)

@@ -41,7 +41,7 @@ THREAD_TILES = ((32, 32), (32, 64), (64, 64), (128, 32), (128, 64), (64, 256), (
 DEPTHS = {"float32": 8}  # elements of the contraction that a tile loads at once; others: `STEP`
 TILE = 128 * 128  # elements of the tiles that a multiprocessor works on at once
 MOST_TILES = 8  #: tiles that a multiprocessor works on at once
-SPLITS = (1, 2, 4, 8, 16)
+SPLITS = (1, 2, 4, 8, 16, 32, 64, 128)
 STEP = 64  # elements of the contraction that a tile loads at once
 PIECE = 16  # bytes that an image's channels are read in
 QUERIES = 128  # queries of a block of attention
@@ -73,8 +73,8 @@ class KernelWork:
     that read an element's neighbours. `loads` are the buffers that are read, `again` bytes that are read once more,
     `spread` bytes whose neighbours in memory are not read together. `lookups` are accesses by an index to
     `table_bytes`, `adds` are atomic, to `addresses`, and `wide` if neighbours add to neighbours. `turned` is a product
-    whose factors are not stored along the contraction, or a convolution of channels that come first; `taps` are the
-    places of a convolution's weight, `weights_only` a backward without the gradient of its image, `grouped` one of
+    whose factors are not stored along the contraction, or a convolution of channels that come first; a `biased` product
+    adds a bias; `taps` are the places of a convolution's weight, `weights_only` a backward without the gradient of its image, `grouped` one of
     channels in groups.
     """
 
@@ -108,6 +108,7 @@ class KernelWork:
     product: MatrixSizes | None = None
     backward: bool = False
     turned: bool = False
+    biased: bool = False
     grouped: bool = False
     taps: int = 1
     weights_only: bool = False
@@ -212,24 +213,33 @@ def _product_s(work: KernelWork, on: Parameters, device: Target, cold: float) ->
     itemsize, count = 2 if work.precision == "half" else 4, device.multi_processor_count
     memory, floor = memory_s(work, on, device, cold), on["floor_s"] + cold * on["cold_s"]
     if work.kind == "product":
+        if shape.batch == 1 and min(shape.m, shape.n) == 1:
+            return floor + memory * on["vector"]
         slower *= on["turned"] if work.turned else 1.0
-        return floor + _longest(memory, slower * _tiles_s(shape, work.precision, rate, on, count))
+        split_s = on["biased_split_s" if work.biased else "split_s"]
+        return floor + _longest(memory, slower * _tiles_s(shape, work.precision, rate, on, count, split_s))
     turned = on["copies_s"] + on["turned"] * (work.read_bytes + work.written_bytes) / on["bytes_s"]
     if work.grouped:
         channels = max(1.0, shape.k / work.taps)
         one = 2 * shape.m * shape.n * shape.k / (on["grouped_flops_s"] * channels ** on["grouped_power"])
         parts = [one, one * on["grouped_backward"]] if work.backward else [one]
     else:
+        slower *= work.taps ** on["taps"] if work.backward else 1.0
         # Channels are read in pieces of 16 bytes.
         piece = PIECE // itemsize
         padded = replace(shape, k=work.taps * piece * math.ceil(shape.k / work.taps / piece))
         parts = [slower * _tiles_s(padded, work.precision, rate, on, count)]
         if work.backward:
             turns = MatrixSizes(1, shape.m, shape.k, shape.n), MatrixSizes(1, shape.n, shape.k, shape.m)
-            parts = [slower * _tiles_s(each, work.precision, rate, on, count) for each in turns]
+            splits = math.inf, on["split_s"]
+            parts = [
+                slower * _tiles_s(each, work.precision, rate, on, count, split_s)
+                for each, split_s in zip(turns, splits, strict=True)
+            ]
         if work.backward:
             parts[1] *= on["weights"]
             parts = parts[1:] if work.weights_only else parts
+    memory /= len(parts)
     return sum(floor + _longest(memory, part) for part in parts) + (turned * len(parts) if work.turned else 0.0)
 
 
@@ -239,8 +249,10 @@ def _rate(work: KernelWork, device: Target) -> float:
     return device.peak_flops.get(dtype, device.peak_flops["float32"]) / device.multi_processor_count
 
 
-def _tiles_s(shape: MatrixSizes, precision: str, rate: float, on: Parameters, count: int) -> float:
-    """Return the least seconds over sizes of tiles and splits of the contraction.
+def _tiles_s(
+    shape: MatrixSizes, precision: str, rate: float, on: Parameters, count: int, split_s: float = math.inf
+) -> float:
+    """Return the least seconds over sizes of tiles and splits of the contraction, each of which costs `split_s`.
 
     A tile takes its arithmetic, the transfer of its factors, or the latency of its steps, whichever is longest.
     """
@@ -251,25 +263,27 @@ def _tiles_s(shape: MatrixSizes, precision: str, rate: float, on: Parameters, co
         tiles = shape.batch * math.ceil(shape.m / rows) * math.ceil(shape.n / columns)
         at_once = max(1, min(MOST_TILES, TILE // (rows * columns)))
         for split in SPLITS:
-            if split > 1 and (tiles * split > 2 * count or shape.k < split * 2 * depth):
+            if split > 1 and (split_s == math.inf or tiles * split > 2 * count or shape.k < split * 2 * depth):
                 break
             mine = math.ceil(tiles * split / count)
             busy = mine * max(2 * rows * columns * depth / rate, (rows + columns) * depth * byte_s)
             each = math.ceil(shape.k / split / depth) * max(busy, math.ceil(mine / at_once) * on["step_s"])
             each += mine * rows * columns * byte_s * on["stored"]
-            best = min(best, each + (on["split_s"] if split > 1 else 0.0))
+            best = min(best, each + (split_s if split > 1 else 0.0))
     return best
 
 
 def _attention_s(work: KernelWork, on: Parameters, device: Target, cold: float) -> float:
+    """Return seconds of waves of blocks: of queries, each over all keys, and of keys in the backward."""
     shape = work.product or MatrixSizes(1, 1, 1, 1)
-    rows = QUERIES if shape.m > STEP else STEP
-    each = rows * max(STEP, shape.n) * (4 * shape.k / (_rate(work, device) * on["efficiency"]) + on["score_s"])
-    each = max(each, math.ceil(shape.n / STEP) * on["step_s"])
-    waves = max(1.0, shape.batch * math.ceil(shape.m / rows) / device.multi_processor_count)
+    mine, others = (shape.n, shape.m) if work.backward else (shape.m, shape.n)
+    rows = QUERIES if mine > STEP else STEP
+    each = rows * max(STEP, others) * (4 * shape.k / (_rate(work, device) * on["efficiency"]) + on["score_s"])
+    each = on["block_s"] + max(each, math.ceil(others / STEP) * on["step_s"])
+    waves = max(1.0, shape.batch * math.ceil(mine / rows) / device.multi_processor_count)
     again = on["backward"] if work.backward else 1.0
     floor = on["floor_s"] + cold * on["cold_s"]
-    return floor * math.ceil(again) + again * _longest(memory_s(work, on, device, cold), waves * each)
+    return floor * math.ceil(again) + _longest(memory_s(work, on, device, cold), again * waves * each)
 
 
 # `topk` divides rows of a length among blocks, if there are up to so many rows: torch's `should_use_multiblock`.
@@ -464,13 +478,23 @@ class CallPrediction:
     doubts: tuple[Doubt, ...] = ()
 
 
-def predict_call(way: Way, shares: Sequence[KernelShare], training: bool, device: Target) -> CallPrediction:
-    """Return the predicted time of a call that launches these kernels; `training` calls have a backward."""
+def predict_call(
+    way: Way, shares: Sequence[KernelShare], training: bool, device: Target, input_bytes: int = 0
+) -> CallPrediction:
+    """Return the predicted time of a call that launches these kernels; `training` calls have a backward.
+
+    A CUDA graph's inputs are copied to where it reads them.
+    """
     fit = measured()
     launches = sum(share.launches for share in shares)
     gap = fit.host["graph_gap_s" if way == "CUDA graphs" else "gap_s"] * launches
+    if way == "CUDA graphs":
+        bandwidth = fit.kinds["loop"].parameters["bytes_s"] * device.bandwidth / TARGETS[fit.target].bandwidth
+        gap += 2 * input_bytes / bandwidth
     host = host_s(way, CallLaunches.of(shares, training), fit.host)
-    busy, low, high = (seconds + gap for seconds in summed([(share.prediction, share.launches) for share in shares]))
+    longer = fit.host["eager_device"] if way == "eager" else 1.0
+    sums = summed([(share.prediction, share.launches) for share in shares])
+    busy, low, high = (seconds * longer + gap for seconds in sums)
     wider = 1.0 if device.key == fit.target else UNMEASURED
     host_low, host_high = host * fit.host_interval[0] / wider, host * fit.host_interval[1] * wider
     totals: dict[Limit, float] = {}
