@@ -254,7 +254,12 @@ def check() -> int:
     failed = 0
     functions: list[tuple[str, Callable[[], Any]]] = [
         (f"{case.kind} {case.name}", functools.partial(_eager, case))
-        for group in (*groups(4096), *groups(cases=more_cases(4096)), *groups(cases=designed_cases(4096)), *groups(cases=usual_cases(4096)))
+        for group in (
+            *groups(4096),
+            *groups(cases=more_cases(4096)),
+            *groups(cases=designed_cases(4096)),
+            *groups(cases=usual_cases(4096)),
+        )
         for case in group
     ]
     functions += [

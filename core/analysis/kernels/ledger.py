@@ -423,7 +423,10 @@ def _input_bytes(compilation: Compilation) -> int:
     tensors = (guard for guard in compilation.guards if guard.kind == "TENSOR_MATCH")
     inputs = [SIZE.search(guard.expression) for guard in tensors if not OF_MODEL.search(guard.source)]
     known = [(each[1], each[2].split(", ")) for each in inputs if each and each[2]]
-    return sum(max(1, int("".join(filter(str.isdigit, dtype)) or 8) // 8) * math.prod(map(int, sizes)) for dtype, sizes in known)
+    return sum(
+        max(1, int("".join(filter(str.isdigit, dtype)) or 8) // 8) * math.prod(map(int, sizes))
+        for dtype, sizes in known
+    )
 
 
 def batch_of(report: Report) -> tuple[int, str]:

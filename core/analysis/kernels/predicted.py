@@ -74,8 +74,8 @@ class KernelWork:
     `spread` bytes whose neighbours in memory are not read together. `lookups` are accesses by an index to
     `table_bytes`, `adds` are atomic, to `addresses`, and `wide` if neighbours add to neighbours. `turned` is a product
     whose factors are not stored along the contraction, or a convolution of channels that come first; a `biased` product
-    adds a bias; `taps` are the places of a convolution's weight, `weights_only` a backward without the gradient of its image, `grouped` one of
-    channels in groups.
+    adds a bias; `taps` are the places of a convolution's weight, `weights_only` a backward without the gradient of its
+    image, `grouped` one of channels in groups.
     """
 
     kind: Kind
@@ -231,12 +231,8 @@ def _product_s(work: KernelWork, on: Parameters, device: Target, cold: float) ->
         parts = [slower * _tiles_s(padded, work.precision, rate, on, count)]
         if work.backward:
             turns = MatrixSizes(1, shape.m, shape.k, shape.n), MatrixSizes(1, shape.n, shape.k, shape.m)
-            splits = math.inf, on["split_s"]
-            parts = [
-                slower * _tiles_s(each, work.precision, rate, on, count, split_s)
-                for each, split_s in zip(turns, splits, strict=True)
-            ]
-        if work.backward:
+            splits = zip(turns, (math.inf, on["split_s"]), strict=True)
+            parts = [slower * _tiles_s(each, work.precision, rate, on, count, split_s) for each, split_s in splits]
             parts[1] *= on["weights"]
             parts = parts[1:] if work.weights_only else parts
     memory /= len(parts)
@@ -414,19 +410,10 @@ def scaled(parameters: Parameters, on: Target, device: Target) -> dict[str, floa
     clock = device.max_clock_mhz / on.max_clock_mhz
     count = clock * device.multi_processor_count / on.multi_processor_count
     factors = dict.fromkeys(("bytes_s", "far_lookups_s", "far_adds_s"), memory)
-    rates = (
-        "cache_bytes_s",
-        "supply_bytes_s",
-        "near_lookups_s",
-        "near_adds_s",
-        "wide_adds_s",
-        "again_s",
-        "grouped_flops_s",
-    )
-    factors |= dict.fromkeys((*rates, "grouped_flops_s"), count)
-    factors |= dict.fromkeys(
-        ("element_s", "simple_s", "slow_s", "heavy_s", "drawn_s", "score_s", "uneven_s"), 1 / clock
-    )
+    factors |= dict.fromkeys(("cache_bytes_s", "supply_bytes_s", "near_lookups_s", "near_adds_s"), count)
+    factors |= dict.fromkeys(("wide_adds_s", "again_s", "grouped_flops_s"), count)
+    each = ("element_s", "simple_s", "slow_s", "heavy_s", "drawn_s", "score_s", "uneven_s")
+    factors |= dict.fromkeys(each, 1 / clock)
     return {name: value * factors.get(name, 1.0) for name, value in parameters.items()}
 
 
