@@ -407,7 +407,8 @@ def _eager_shares(
 ) -> Iterator[KernelShare]:
     """Yield eager's calls: library calls as they are in the compiled code, others by their traffic."""
     library = {name for kernel, _ in made if kernel.extern for name in kernel.origins}
-    yield from (share for kernel, share in made if kernel.extern)
+    if any(schedule.eager_calls for schedule in compilation.schedules):
+        yield from (share for kernel, share in made if kernel.extern)
     for schedule in compilation.schedules:
         for call in schedule.eager_calls:
             if library.isdisjoint(call.nodes):
