@@ -62,7 +62,7 @@ def host_rows(data: Mapping[str, Any]) -> Iterator[HostRow]:
 
 
 def eager_device(data: Mapping[str, Any]) -> float:
-    """Return measured over predicted seconds of eager's kernels: the median of calls that the device limits."""
+    """Return measured over predicted seconds of eager's kernels, the median of calls that they limit."""
     ratios = [
         row["each_us"] / facts["eager_device_us"]
         for facts in data["models"].values()

@@ -1,4 +1,4 @@
-"""A third grid: shapes of usual networks, for the kinds of kernels that the first two grids show badly.
+"""A third grid: shapes of usual networks, for kinds that the first two grids show badly.
 
 Convolutions have the channels and sides of image networks, products are narrow, attention has few queries. Images have
 channels last, and losses and normalisations are those of training.

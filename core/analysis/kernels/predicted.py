@@ -248,7 +248,7 @@ def _rate(work: KernelWork, device: Target) -> float:
 def _tiles_s(
     shape: MatrixSizes, precision: str, rate: float, on: Parameters, count: int, split_s: float = math.inf
 ) -> float:
-    """Return the least seconds over sizes of tiles and splits of the contraction, each of which costs `split_s`.
+    """Return the least seconds over sizes of tiles and splits of the contraction, at `split_s` each.
 
     A tile takes its arithmetic, the transfer of its factors, or the latency of its steps, whichever is longest.
     """

@@ -1,4 +1,4 @@
-"""Colours of rays through a field: sines of places, a deep network, and light summed along rays, in float16."""
+"""Colours of rays through a field: sines of places, a deep network, sums of light, in float16."""
 
 import torch
 import torch.nn.functional as F

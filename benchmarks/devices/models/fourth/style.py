@@ -1,4 +1,4 @@
-"""An image in another's style: means and spreads of channels exchanged, reflections, and upsampling, in float32."""
+"""An image in the style of another: means and spreads of channels exchanged, in float32."""
 
 import torch
 import torch.nn.functional as F
