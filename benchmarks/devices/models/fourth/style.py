@@ -18,8 +18,8 @@ class Style(nn.Module):
             nn.ReflectionPad2d(4), nn.Conv2d(32, 3, 9),
         )  # fmt: skip
 
-    def forward(self, image: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        x, y = self.into(image), self.into(other)
+    def forward(self, image: torch.Tensor, example: torch.Tensor) -> torch.Tensor:
+        x, y = self.into(image), self.into(example)
         spread, mean = torch.std_mean(y, (2, 3), keepdim=True)
         x = F.instance_norm(x) * spread + mean
         return torch.tanh(self.back(x))
