@@ -8,7 +8,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -223,7 +222,7 @@ def sweep_lines(sweeps: SweepRunner, sweep: Sweep, environment: Environment | No
 def search_sweep(goal: Goal, base: CompileJob, environment: Environment, precision: bool, budget_s: float) -> Sweep:
     """Return the sweep of a search for faster or smaller settings; raises JobError."""
     plan = search_plan(goal, base, environment, precision)
-    return replace(new_sweep(plan.base, plan.axes, GOALS[goal].name), budget_s=budget_s)
+    return new_sweep(plan.base, plan.axes, GOALS[goal].name).limited(budget_s)
 
 
 def _entry(store: SweepStore, sweep: Sweep, progress: SweepStanding) -> dict[str, Any]:

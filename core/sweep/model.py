@@ -78,8 +78,8 @@ class Sweep:
     cell without a run. `code` is a digest of the measured code, `torch` is the torch version. `handle` identifies
     the server that executes the cells, empty if no server does. `reason` is why the sweep stopped early. `waits`
     is the limit that the next cell waits for, None without a limit. A sweep whose preset adds cells stops its
-    search once its runs have taken `budget_s`; None without such a limit. `audience` is who may see the sweep, empty if
-    its author did not choose.
+    search once its runs have taken `budget_s`; None without such a limit. `pool` has the label and value of each cell
+    that such a search may add first. `audience` is who may see the sweep, empty if its author did not choose.
     """
 
     id: str
@@ -97,6 +97,19 @@ class Sweep:
     handle: Handle = ""
     audience: str = ""
     budget_s: Seconds | None = None
+    pool: dict[str, AxisValue] = field(default_factory=dict)
+
+    def limited(self, budget_s: float) -> "Sweep":
+        """Return the sweep of a search with a time limit: the first cell, and the others as its pool."""
+        [axis] = self.axes
+        first, *others = zip(axis.named(), axis.values, strict=True)
+        return replace(self, axes=(Axis(axis.field, (first[1],), (first[0],)),), pool=dict(others), budget_s=budget_s)
+
+    def whole(self) -> "Sweep":
+        """Return the sweep with all cells of its pool."""
+        new = {label: value for label, value in self.pool.items() if label not in self.axes[0].named()}
+        axis = Axis(self.axes[0].field, (*self.axes[0].values, *new.values()), (*self.axes[0].named(), *new))
+        return replace(self, axes=(axis,)) if new else self
 
 
 @dataclass(frozen=True, slots=True)

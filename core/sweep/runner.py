@@ -272,7 +272,7 @@ class SweepRunner:
 
     def start(self, sweep: Sweep, by: str = "") -> Sweep:
         """Store a visitor's sweep and execute it; raises JobError, AccessError, StoreError."""
-        admitted = cells(sweep)
+        admitted = cells(sweep.whole())
         code = self._code_of(admitted, self.runner.permitted)
         with self._lock:
             self._check_room(len(admitted), by)
@@ -337,7 +337,7 @@ class SweepRunner:
 
     def _resume(self, sweep_id: str, again: bool, permitted: Callable[[CompileJob], CompileJob]) -> Sweep:
         sweep = self.store.open(sweep_id)
-        code = self._code_of(cells(sweep), permitted)
+        code = self._code_of(cells(sweep.whole()), permitted)
         if code != sweep.code:
             raise JobError("model", "the code has changed since this sweep started; start another sweep")
         if torch_version() != sweep.torch:

@@ -99,6 +99,7 @@ HANDLERS_CHANGED = (
     "The code removed torch's trace handlers, or changed torch's logger of traces; later records of torch are missing."
 )
 NOT_MADE = "the last call was not made compiled, since its stance refused it."
+BRIEF_S = 2.0
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
 MAX_TRACEBACK_CHARS = 40_000  #: a traceback
 
@@ -293,11 +294,16 @@ def _make_calls(state: RunState) -> None:
 
 
 def _measure(state: RunState) -> None:
-    """Time the eager and the compiled call, and the kernels of the compiled call."""
+    """Time the eager and the compiled call, and the kernels unless a sweep compares two of them."""
     job, (eager, compiled) = state.job, state.sides.last
+    # A search asks how both configurations compare, hundreds of times, and of eager only about how long a call takes.
+    is_brief = bool(job.sweep and job.rival)
+    most_s = min(BRIEF_S if is_brief else SLOW_LIMIT_S, state.left_s / 2)
     with silence():
-        times = time_calls({"eager": eager, "compiled": compiled}, job.device, min(SLOW_LIMIT_S, state.left_s / 2))
+        times = time_calls({"eager": eager, "compiled": compiled}, job.device, most_s)
         emit(times)
+        if is_brief:
+            return
         state.step.enter("timing the kernels")
         steady_s = statistics.median(times.steady("compiled"))
         with compiled.ready():

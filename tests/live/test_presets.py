@@ -10,7 +10,7 @@ from core.analysis.results import results
 from core.job import MODES
 from core.sweep.model import applied
 from core.sweep.presets import PRESETS, Answer, Question, answer
-from core.sweep.presets.changes import in_file
+from core.sweep.presets.changes import CHANGES, in_file
 from core.sweep.presets.preset import RungFact, ShapeFact, StanceFact
 
 pytestmark = pytest.mark.torch
@@ -58,6 +58,24 @@ def test_a_change_counts_only_if_its_generated_code_is_new(runner: Runner) -> No
     assert {said[name] for name in ("max-autotune", "1x1 convolutions as matmul", "no layout optimization")} == {same}
     assert {said[name] for name in ("cpp wrapper", "modules not inlined")} == {own}
     assert {row.results for row in found} == {"same"}
+
+
+def test_freezing_computes_what_depends_on_weights_alone_once(runner: Runner) -> None:
+    code = """import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = (torch.nn.Parameter(torch.randn(8, 8)) for _ in range(2))
+    def forward(self, x):
+        return x @ (self.a @ self.b)
+model, inputs = Net().eval(), (torch.randn(4, 8),)
+"""
+    base = CompileJob(Model("code", code), measure=False)
+    kernels = []
+    for fields in ({}, CHANGES["freezing"].fields):
+        report = open_report(runner.wait(runner.submit(applied(base, "variant", fields))))
+        kernels.append(sum(len(compilation.kernels) for compilation in report.compilations))
+    assert kernels == [2, 1]
 
 
 def test_a_file_with_a_recipe_written_into_it_runs_unchanged(runner: Runner) -> None:

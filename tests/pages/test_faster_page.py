@@ -48,7 +48,7 @@ def test_a_search_is_started_with_its_goal_its_time_and_its_precision(started: l
     assert_sound(app)
     [search] = started
     assert (search.preset, search.budget_s, search.base.model.value) == ("faster", 300.0, "mlp")
-    assert "matmuls of fewer bits" in labels(search)
+    assert "matmuls of fewer bits" in search.pool
 
 
 def test_a_proven_search_has_the_diff_of_the_file_and_what_did_not_help(

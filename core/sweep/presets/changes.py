@@ -52,6 +52,23 @@ class TriedChange:
 
 
 CHANGES = toml_as(Path(__file__).with_name("changes.toml"), dict[str, TriedChange])
+# Rule of code generation, which *Rewrites* turns off → Inductor's option and the value that turns it off.
+RULES: Mapping[str, tuple[str, bool | int]] = {
+    "fusion": ("max_fusion_size", 1),
+    "fusion in another loop order": ("loop_ordering_after_fusion", False),
+    "fusion into templates": ("epilogue_fusion", False),
+    "pattern matcher": ("pattern_matcher", False),
+    "split reductions": ("split_reductions", False),
+    "layout optimization": ("layout_optimization", False),
+    "padding of matmuls": ("shape_padding", False),
+    "padding of strides": ("comprehensive_padding", False),
+    "results in their inputs' buffers": ("inplace_buffers", False),
+    "reuse of buffers": ("allow_buffer_reuse", False),
+    "order for peak memory": ("reorder_for_peak_memory", False),
+    "vector code": ("cpp.simdlen", 1),
+    "vector code for loop tails": ("cpp.enable_loop_tail_vec", False),
+    "tiling by heuristics": ("cpp.enable_tiling_heuristics", False),
+}
 
 
 def plain_job(goal: Goal, base: CompileJob) -> CompileJob:

@@ -51,6 +51,7 @@ LOSSES: Mapping[Goal, str] = {"call": "slower", "first-call": "slower", "memory"
 SEARCH_S = 600.0
 # Bounds of a single value around its middle, as a factor: what a first call differs by from run to run.
 SPREAD = {"first-call": 1.1, "memory": 1.0}
+NO_TIME = "No change was timed: the time was up. Give the search more time."
 NOISE = "the default against itself: noise"
 SAME = ("same", "other strides")
 
@@ -92,7 +93,7 @@ def race_of(goal: Goal, question: Question) -> Race:
 
 def _changes_of(sweep: Sweep) -> dict[str, Fields]:
     """Return the fields of each change, from the cells with one change."""
-    axis = sweep.axes[0]
+    axis = sweep.whole().axes[0]
     heats = [(heat_of(label), value) for label, value in zip(axis.named(), axis.values, strict=True)]
     return {
         heat.changes[0]: {field: part for field, part in value.items() if (field, part) not in COMPILED.items()}
@@ -191,9 +192,9 @@ def _tried(goal: Goal, question: Question, race: Race) -> Iterator[TriedFact]:
     """Yield what came of each change alone, by its last run."""
     rows = {heat_of(row.at[0]): row for row in question.rows if heat_of(row.at[0]).stage != "pair"}
     for name in race.changes:
-        heat = next(each for each in (Heat((name,), "timed"), Heat((name,))) if each in rows)
-        finish = race.finished.get(heat)
-        if finish is not None:
+        heat = next((each for each in (Heat((name,), "timed"), Heat((name,))) if each in race.finished), None)
+        if heat is not None:
+            finish = race.finished[heat]
             gain = finish.gain if heat.stage == "timed" or not race.timed else None
             untimed = "not timed, for want of time" if name in race.untimed() else ""
             yield TriedFact(name, gain, untimed or _outcome(goal, race, rows[heat]))
@@ -210,6 +211,8 @@ def _sentence(goal: Goal, question: Question, race: Race, recipe: RecipeFact | N
         return f"With {listed(recipe.changes)}, {NAMES[goal]} is {interval_words(recipe.gain)} {GAINS[goal]}, {pairs}."
     goes_on = race.next_heats() or any(row.state in WAITS for row in question.rows)
     if race.finished and not goes_on:
+        if race.untimed() and not race.measured():
+            return NO_TIME
         timed = "Nothing that was timed" if race.untimed() else "Nothing that was tried"
         return f"{timed} makes {NAMES[goal]} clearly {GAINS[goal]}."
     best = next(iter(race.ranked()), None)
@@ -232,7 +235,7 @@ def _notes(goal: Goal, question: Question, race: Race, recipe: RecipeFact | None
         notes += [f"Against float64: {recipe.accuracy}."] if recipe.accuracy else []
     else:
         notes += _eager_words(goal, question)
-    if race.untimed():
+    if race.untimed() and not race.is_searching:
         notes.append(f"Not timed, for want of time: {listed(race.untimed())}.")
     for changes in race.candidates():
         gain = race.pairs(changes)

@@ -2,14 +2,15 @@
 
 A heat is a run with some changes. Each change is first compiled alone. Changes that fail, that have other results, or
 whose generated code another change has too, end here. The others are timed against the unchanged job, by turns in one
-process. The best is then joined with each other winner, as long as a joined heat gains more. At last, the best heat and
-the unchanged job are timed in pairs of fresh processes: they take no part in choosing, so luck in the race does not
-count. An unclear gain gets more pairs; the interval allows for each look at the pairs of each set.
+process. A search with a limited time takes a few changes at once, the likeliest first. The best is then joined with
+each other winner, as long as a joined heat gains more. At last, the best heat and the unchanged job are timed in pairs
+of fresh processes: they take no part in choosing, so luck in the race does not count. An unclear gain gets more pairs;
+the interval allows for each look at the pairs of each set.
 
 The next heats depend on the finished heats alone, so a race can be resumed.
 """
 
-import math
+import itertools
 import re
 import statistics
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ MOST_PROVEN = 2  #: sets of changes of a recipe that are proven, if the first do
 ERROR = 0.05
 # Most of the time that the proof takes from the search.
 PROOF_SHARE = 0.5
+# Changes that are compiled before those of them with code of their own are timed.
+AT_ONCE = 3
 # Sets from which the search goes on, the best first.
 BEAM = 2
 MOST_CHANGES = 5  #: changes of a recipe
@@ -104,18 +107,27 @@ class Race:
 
         A search that has no time left goes on to its pairs, and does not come back from there.
         """
-        if any(heat.stage == "pair" for heat in self.finished):
-            return self._next_pairs()
-        return self._affordable(self._untried()) or self._next_pairs()
+        return self._next_of_search() or self._next_pairs()
+
+    def _next_of_search(self) -> tuple[Heat, ...]:
+        is_over = any(heat.stage == "pair" for heat in self.finished)
+        return () if is_over else self._affordable(self._untried())
+
+    @property
+    def is_searching(self) -> bool:
+        """True if the search goes on."""
+        return bool(self._next_of_search())
 
     def _untried(self) -> Iterator[Heat]:
-        """Yield heats of the search that have not run: each change alone, then the best with another winner."""
-        if self.timed:
-            alone = [Heat((name,), "timed") for name in self.distinct()]
-            yield from (waiting := self._not_run(alone))
-            if waiting:
-                return
-        yield from self._not_run(self._joined())
+        """Yield heats of the search that have not run: a few changes, all winners joined, the next few.
+
+        Once each change was timed, the best sets are joined with another winner.
+        """
+        timed = self._not_run(Heat((name,), "timed") for name in self.distinct()) if self.timed else []
+        waiting = timed or self._not_run(Heat((name,)) for name in self.changes)[:AT_ONCE]
+        if waiting and not timed and self.budget_s is not None:
+            yield from self._not_run(self._together())
+        yield from waiting or self._not_run(self._joined())
 
     def _not_run(self, heats: Iterable[Heat]) -> list[Heat]:
         return [heat for heat in dict.fromkeys(heats) if heat not in self.finished]
@@ -129,7 +141,12 @@ class Race:
         each_s = statistics.median([finish.took_s for finish in self.finished.values()])
         proof_s = min(2 * PAIRS * each_s, PROOF_SHARE * self.budget_s)
         left_s = self.budget_s - proof_s - self._spent_s
-        return waiting[: max(0, math.floor(left_s / each_s))] if each_s else waiting
+        sums_s = itertools.accumulate(self._cost_s(heat.stage, each_s) for heat in waiting)
+        return tuple(heat for heat, sum_s in zip(waiting, sums_s, strict=True) if sum_s <= left_s)
+
+    def _cost_s(self, stage: Stage, each_s: float) -> float:
+        alike = [finish.took_s for heat, finish in self.finished.items() if heat.stage == stage and heat.changes]
+        return statistics.median(alike) if alike else each_s
 
     @property
     def _spent_s(self) -> float:
@@ -137,7 +154,9 @@ class Race:
 
     def untimed(self) -> tuple[str, ...]:
         """Return the changes that were to be timed and were not, since the time was up."""
-        return tuple(name for name in self.distinct() if self.timed and Heat((name,), "timed") not in self.finished)
+        new = {name for name in self.changes if Heat((name,)) not in self.finished}
+        new |= {name for name in self.distinct() if self.timed and Heat((name,), "timed") not in self.finished}
+        return tuple(name for name in self.changes if name in new)
 
     def distinct(self) -> tuple[str, ...]:
         """Return the changes that count: one for each generated code, none for the default's."""
@@ -169,21 +188,27 @@ class Race:
 
     def _joined(self) -> Iterator[Heat]:
         """Yield all winners together; then the best sets with one change more or less."""
-        gains = self.measured()
-        alone = sorted(
-            (changes[0] for changes in gains if len(changes) == 1), key=lambda name: gains[(name,)].middle, reverse=True
-        )
-        winners = [name for name in alone if gains[(name,)].middle >= RELEVANT]
-        together = self._heat(_compatible(winners)[:MOST_CHANGES])
-        if len(winners) > 1 and together not in self.finished:
-            yield together
+        yield from (together := self._not_run(self._together()))
+        if together:
             return
+        alone = self._alone()
         for best in self.ranked()[:BEAM]:
             if len(best) < MOST_CHANGES:
                 more = [name for name in alone if name not in best and len(_compatible([*best, name])) > len(best)]
                 yield from (self._heat([*best, name]) for name in more)
             if len(best) > 2:
                 yield from (self._heat([each for each in best if each != name]) for name in best)
+
+    def _together(self) -> list[Heat]:
+        gains = self.measured()
+        winners = [name for name in self._alone() if gains[(name,)].middle >= RELEVANT]
+        return [self._heat(_compatible(winners)[:MOST_CHANGES])] if len(winners) > 1 else []
+
+    def _alone(self) -> list[str]:
+        """Return the changes that were measured alone, the best first."""
+        gains = self.measured()
+        alone = [changes[0] for changes in gains if len(changes) == 1]
+        return sorted(alone, key=lambda name: gains[(name,)].middle, reverse=True)
 
     def _heat(self, names: Collection[str]) -> Heat:
         return Heat(tuple(name for name in self.changes if name in names), "timed" if self.timed else "compiled")

@@ -2,12 +2,16 @@
 
 A rewrite is a pass that changed the model's graphs, by torch's name for it, or a rule of code generation. A rewrite
 without which the output code is the same is not timed. Each other one is timed against the unchanged job in two
-processes: a claim needs both. At last, the rewrites with the largest effects are turned off together, two at a time.
+processes: a claim needs both, each with 99 % bounds, so that a hundred rewrites without an effect get a wrong claim in
+less than one sweep of a hundred. At last, the rewrites with the largest effects are turned off two at a time.
+
+A rewrite that changes nothing alone may do the work of another, or undo it. All of these are turned off at once, also
+beside each of the largest effects. If the code then differs, halves of them are turned off, until the fewest are found.
 """
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.interval import RELEVANT, Interval
@@ -19,7 +23,7 @@ from core.job import CompileJob
 from core.job.prepared import model_code
 from core.job.text import compile_options_as_text
 from core.sweep.model import OPTIONS, RIVAL, VARIANT, Axis, AxisValue, applied
-from core.sweep.presets.changes import COMPILED, INDUCTOR, mode_as_options, plain_job
+from core.sweep.presets.changes import COMPILED, INDUCTOR, RULES, mode_as_options, plain_job
 from core.sweep.presets.faster import NOISE, Fields, finish_of
 from core.sweep.presets.preset import (
     WAITS,
@@ -37,29 +41,13 @@ from core.sweep.presets.race import UNCHANGED, Heat, Race, equal_code, heat_of, 
 from core.sweep.store import SweepRow
 
 DISABLED, WITHOUT = "disabled_passes", "without "
-# Rule of code generation → Inductor's option and the value that turns it off.
-RULES: Mapping[str, tuple[str, bool | int]] = {
-    "fusion": ("max_fusion_size", 1),
-    "fusion in another loop order": ("loop_ordering_after_fusion", False),
-    "fusion into templates": ("epilogue_fusion", False),
-    "pattern matcher": ("pattern_matcher", False),
-    "split reductions": ("split_reductions", False),
-    "layout optimization": ("layout_optimization", False),
-    "padding of matmuls": ("shape_padding", False),
-    "padding of strides": ("comprehensive_padding", False),
-    "results in their inputs' buffers": ("inplace_buffers", False),
-    "reuse of buffers": ("allow_buffer_reuse", False),
-    "order for peak memory": ("reorder_for_peak_memory", False),
-    "vector code": ("cpp.simdlen", 1),
-    "vector code for loop tails": ("cpp.enable_loop_tail_vec", False),
-    "tiling by heuristics": ("cpp.enable_tiling_heuristics", False),
-}
 # Processes in which a rewrite is timed: each has its own memory addresses, which alone can change a call by 2 %.
 PROCESSES = 2
 NO_EFFECT = "No rewrite makes a call clearly faster or slower."
 NOT_TIMED = "No rewrite was timed: the times of the unchanged job are not measurable here."
 NO_SWITCH = "it ran all the same: torch does not turn it off"
 MOST_TOGETHER = 3  #: rewrites with the largest effects that are turned off two at a time
+ALONE = Interval(1.0, 1.0, 1.0)
 
 
 def plan(base: CompileJob, environment: Environment) -> Plan:
@@ -136,20 +124,60 @@ class Trials:
         return dict(sorted(found.items(), key=lambda pair: pair[1].distance, reverse=True))
 
     def together(self) -> list[tuple[str, ...]]:
-        """Return the sets of rewrites that are turned off at once."""
-        largest = list(self.effects())[:MOST_TOGETHER]
-        return list(itertools.combinations([name for name in self.names if name in largest], 2))
+        """Return the sets of rewrites that are timed with all of them off."""
+        sets = [*itertools.combinations(self._largest, 2), *(found for _, found in self._hidden() if found)]
+        return list(dict.fromkeys(sets))
+
+    @property
+    def _largest(self) -> tuple[str, ...]:
+        return self._ordered([*self.effects()][:MOST_TOGETHER])
+
+    def _ordered(self, names: Collection[str]) -> tuple[str, ...]:
+        return tuple(name for name in self.names if name in names)
+
+    def _hidden(self) -> Iterator[tuple[Heat | None, tuple[str, ...]]]:
+        """Yield the heat to run next, or the rewrites that depend on each other, for each large effect.
+
+        All but that one leave the code as it is if they alone are off. The first set has no rewrite with an effect.
+        """
+        same = [name for name in self.names if equal_code(self.race, name) == UNCHANGED]
+        idle = [name for name in same if name not in self.rows[Heat((name,))].passes]
+        for base in ((), *((name,) for name in self._largest)):
+            search = self._fewest(base, idle)
+            try:
+                yield next(search), ()
+            except StopIteration as end:
+                yield None, end.value
+
+    def _fewest(self, base: tuple[str, ...], idle: Sequence[str]) -> Generator[Heat, None, tuple[str, ...]]:
+        """Return the base with the fewest others that change its code; yield a heat that must run first."""
+        found = base
+        while idle and (yield from self._acts(base, (*found, *idle))):
+            without, until = 0, len(idle)
+            while until - without > 1:
+                middle = (without + until) // 2
+                acts = yield from self._acts(base, (*found, *idle[:middle]))
+                without, until = (without, middle) if acts else (middle, until)
+            found, idle = (*found, idle[until - 1]), idle[: until - 1]
+            if (yield from self._acts(base, found)):
+                return self._ordered(found)
+        return ()
+
+    def _acts(self, base: tuple[str, ...], names: tuple[str, ...]) -> Generator[Heat, None, bool]:
+        heat, before = Heat(self._ordered(names)), Heat(base) if base else unchanged(True)
+        if heat not in self.race.finished:
+            yield heat
+        finish = self.race.finished[heat]
+        return finish.counts and bool(finish.code) and finish.code != self.race.finished[before].code
 
     def waiting(self) -> Iterator[Heat]:
-        """Yield the heats to run now: all rewrites compiled, then the distinct ones timed, then two at a time.
-
-        None if the unchanged job failed.
-        """
+        """Yield the heats to run now: each rewrite compiled, distinct ones timed, then several at once."""
         if self.first is None or self.first.state != "done":
             return
         stages = (
             [Heat((name,)) for name in self.names],
             [heat for name in self.race.distinct() for heat in _timed((name,))],
+            [heat for heat, _ in self._hidden() if heat is not None],
             [heat for both in self.together() for heat in _timed(both)],
         )
         for stage in stages if self.is_measurable else stages[:1]:
@@ -166,8 +194,11 @@ def _timed(changes: tuple[str, ...]) -> list[Heat]:
 def _trials(question: Question) -> Trials:
     rows = {_heat_of(row.at[0]): row for row in question.rows}
     first = rows.get(unchanged(True))
-    rules = [heat.changes[0] for heat in rows if len(heat.changes) == 1 and heat.changes[0] in RULES]
-    names = tuple(dict.fromkeys([*(first.passes if first else ()), *rules]))
+    alone = {heat: row for heat, row in rows.items() if len(heat.changes) == 1 and heat.stage == "compiled"}
+    rules = [name for heat in alone for name in heat.changes if name in RULES]
+    # A pass may change a graph only if another one, which does the same, is off.
+    passes = [name for row in (first, *alone.values()) if row is not None for name in row.passes]
+    names = tuple(dict.fromkeys([*passes, *rules]))
     finished = {heat: finish_of("call", heat, row, first, {}) for heat, row in rows.items() if row.settled}
     return Trials(question.sweep.base, names, rows, Race(names, finished))
 
@@ -233,16 +264,15 @@ def _outcome(trials: Trials, name: str) -> str:
 def _notes(trials: Trials) -> Iterator[str]:
     """Yield the rewrites that depend on each other: the time without both is not that of both effects."""
     effects = trials.effects()
-    for first, second in trials.together():
-        gains = trials.gains((first, second))
+    for names in trials.together():
+        gains, alone = trials.gains(names), [effects.get(name, ALONE) for name in names]
         if len(gains) < PROCESSES:
             continue
-        low, high = (getattr(effects[first], bound) * getattr(effects[second], bound) for bound in ("low", "high"))
+        low, middle, high = (math.prod(getattr(each, bound) for each in alone) for bound in ("low", "middle", "high"))
         if all(gain.high * RELEVANT < low for gain in gains) or all(gain.low > high * RELEVANT for gain in gains):
-            middle = effects[first].middle * effects[second].middle
             yield (
-                f"{first} and {second} depend on each other: without both, a call is {interval_words(gains[0])} "
-                f"as fast, and {number(middle)}× would be expected."
+                f"{listed(names)} depend on each other: without {'both' if len(names) == 2 else 'all'}, a call is "
+                f"{interval_words(gains[0])} as fast, and {number(middle)}× would be expected."
             )
 
 
@@ -255,7 +285,7 @@ def _row_words(trials: Trials, row: SweepRow) -> str:
     heat = _heat_of(row.at[0])
     if not heat.changes:
         return NOISE
-    return _outcome(trials, heat.changes[0]) if heat.stage == "compiled" else ""
+    return _outcome(trials, heat.changes[0]) if heat.stage == "compiled" and len(heat.changes) == 1 else ""
 
 
 REWRITES = Preset(

@@ -120,7 +120,8 @@ class SweepQuestion:
     def sweep(self) -> Sweep:
         """Return a new sweep that has not started; raises JobError."""
         sweep = new_sweep(self.plan.base, self.plan.axes, self.name, self.sweep_title)
-        return replace(sweep, budget_s=self.budget_s) if self.grows else sweep
+        searches = {preset.name for preset in GOALS.values()}
+        return sweep.limited(self.budget_s) if self.name in searches else sweep
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ HERE = Environment(
         *(ConfigOption("inductor", name, "False") for name in KNOWN),
         ConfigOption("inductor", "pattern_matcher", "True"),
         ConfigOption("dynamo", "inline_inbuilt_nn_modules", "True"),
+        ConfigOption("dynamo", "prepare_freezing", "False"),
     ),
     cpus=8,
 )
@@ -98,7 +99,7 @@ def test_a_job_gets_the_changes_that_this_torch_and_this_machine_have() -> None:
 
 
 def test_cells_are_jobs_with_these_settings_and_only_timed_ones_are_timed() -> None:
-    sweep, _ = raced(planned("faster"), {"freezing": 1.3, "1 thread": 1.2})
+    sweep, _ = raced(planned("faster"), {"freezing": 1.3, "1 thread": 1.2, "cpp wrapper": 0.9})
     jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
     assert {name: (jobs[name].measure, jobs[name].rival) for name in ("default, timed", "freezing")} == {
         "default, timed": (True, MLP.compile),
@@ -106,13 +107,21 @@ def test_cells_are_jobs_with_these_settings_and_only_timed_ones_are_timed() -> N
     }
     assert jobs["freezing, timed"].measure
     assert jobs["freezing, timed"].compile.options == {"freezing": True}
-    assert jobs["freezing, timed"].rival == MLP.compile
+    # Dynamo's setting is one of the whole process.
+    assert jobs["freezing, timed"].conditions.dynamo == {"prepare_freezing": True}
+    assert jobs["freezing, timed"].rival is None
+    assert jobs["cpp wrapper, timed"].rival == MLP.compile
     assert (jobs["1 thread, timed"].conditions.threads, jobs["1 thread, timed"].rival) == (1, None)
     pair = jobs["freezing + 1 thread, pair 1"]
     assert (pair.measure, pair.rival, pair.repairs) == (
         True,
         None,
-        (("set_threads:1",), ("own_call:model",), ("compile_with:model:options:freezing:True",)),
+        (
+            ("set_config:dynamo:prepare_freezing:True",),
+            ("set_threads:1",),
+            ("own_call:model",),
+            ("compile_with:model:options:freezing:True",),
+        ),
     )
     assert (pair.memory, pair.numerics) == (True, "results")
     assert not any(jobs[f"freezing + 1 thread, pair {number}"].memory for number in range(2, PAIRS + 1))
@@ -133,7 +142,11 @@ def test_changes_that_hold_in_pairs_are_advised_as_code() -> None:
         found.sentence
         == "With freezing and 1 thread, a call is 1.56× (1.56–1.56) faster, in 8 pairs of fresh processes."
     )
-    assert found.code == "torch.set_num_threads(1)\nmodel = torch.compile(model, options={'freezing': True})"
+    assert found.code.splitlines() == [
+        "torch._dynamo.config.prepare_freezing = True",
+        "torch.set_num_threads(1)",
+        "model = torch.compile(model, options={'freezing': True})",
+    ]
     assert found.notes == (
         "Its first call takes 1.28 s, and 2.00 s by default.",
         "Its peak memory is 641 kB, and 1.00 MB by default.",
@@ -142,7 +155,7 @@ def test_changes_that_hold_in_pairs_are_advised_as_code() -> None:
     recipe, *tried = found.facts
     assert isinstance(recipe, RecipeFact)
     assert tried[:2] == [
-        TriedFact("freezing", Interval(1.3 * 0.99, 1.3, 1.3 * 1.01), "faster"),
+        TriedFact("freezing", Interval(1.3 * 0.99 / 1.01, 1.3, 1.3 * 1.01 / 0.99), "faster"),
         TriedFact("max-autotune", None, "the default's code: nothing to measure"),
     ]
     assert (recipe.changes, recipe.pairs) == (("freezing", "1 thread"), PAIRS)
@@ -190,9 +203,29 @@ def test_other_results_than_by_default_are_no_gain() -> None:
 
 def test_what_was_not_timed_for_want_of_time_is_named() -> None:
     gains = {"freezing": 0.9, "max-autotune": 0.8, "cpp wrapper": 0.7}
-    _, found = raced(replace(planned("faster"), budget_s=18.0), gains)
+    sweep, found = raced(planned("faster").limited(30.0), gains)
+    assert labels(sweep) == (
+        *("default, timed", "freezing", "max-autotune", "frozen max-autotune"),
+        *("freezing, timed", "max-autotune, timed", "frozen max-autotune, timed"),
+    )
     assert found.sentence == "Nothing that was timed makes a call clearly faster."
-    assert found.notes[0].startswith("Not timed, for want of time: ")
+    assert found.notes[0].startswith("Not timed, for want of time: cpp wrapper, half of the threads, 1 thread")
+    assert [fact.change for fact in found.facts if isinstance(fact, TriedFact)] == [
+        *("freezing", "max-autotune", "frozen max-autotune"),
+    ]
+
+
+def test_a_search_that_timed_nothing_says_so() -> None:
+    sweep, found = raced(planned("faster").limited(10.0), {"freezing": 1.3})
+    assert labels(sweep) == ("default, timed", "freezing")
+    assert found.sentence == "No change was timed: the time was up. Give the search more time."
+
+
+def test_cells_that_a_search_may_add_are_checked_when_it_starts(tmp_path: Path) -> None:
+    sweeps = SweepRunner(Runner(Store(tmp_path), PromptEngine()), poll_s=0.001)
+    limited = planned("faster", CompileJob(Model("code", "model = abs\ninputs = (1,)\n"))).limited(10.0)
+    with pytest.raises(JobError, match="threads"):
+        sweeps.start(replace(limited, pool={**limited.pool, "no threads": {"threads": -1}}))
 
 
 def test_a_sweep_grows_until_its_preset_asks_for_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +270,10 @@ def test_a_file_that_compiles_its_model_is_searched_by_edits_of_its_call(tmp_pat
     path.write_text("import torch\nmodel = torch.compile(torch.nn.Linear(2, 2))\ninputs = (torch.ones(1, 2),)\n")
     sweep = planned("faster", CompileJob(Model("file", str(path))))
     jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
-    assert jobs["freezing"].repairs == (("compile_with:model:options:freezing:True",),)
+    assert jobs["freezing"].repairs == (
+        ("set_config:dynamo:prepare_freezing:True",),
+        ("compile_with:model:options:freezing:True",),
+    )
     assert jobs["1 thread"].repairs == (("set_threads:1",),)
 
 

@@ -194,6 +194,21 @@ def test_the_search_keeps_to_its_time_and_the_pairs_come_nevertheless() -> None:
     assert len(race.finished) - len(searched) == 2 * PAIRS
 
 
+def test_a_short_search_times_the_likeliest_changes_first_and_joins_the_winners() -> None:
+    land = Landscape({"a": 0.2, "b": -0.1, "c": 0.1, **dict.fromkeys(NAMES[3:], 0.3)})
+    finished = {Heat((), "timed"): Finish(True, "default", gain=Interval(0.99, 1, 1.01), took_s=1.0)}
+    rng = random.Random(8)
+    race = Race(NAMES, finished, budget_s=16.0)
+    while heats := race.next_heats():
+        finished.update((heat, run(land, heat, rng)) for heat in heats)
+    searched = [heat for heat in finished if heat.stage != "pair" and heat.changes]
+    alone = [heat for heat in searched if len(heat.changes) == 1]
+    assert alone == [*(Heat((name,)) for name in "abc"), *(Heat((name,), "timed") for name in "abc")]
+    assert [heat.changes for heat in searched if heat not in alone] == [("a", "c")]
+    assert proven(race) == ("a", "c")
+    assert race.untimed() == NAMES[3:]
+
+
 @pytest.mark.parametrize(
     "heat",
     [Heat(()), Heat((), "timed"), Heat(("cpp wrapper",)), Heat(("a", "1 thread"), "timed"), Heat(("a",), "pair", 12)],

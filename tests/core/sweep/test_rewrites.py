@@ -1,5 +1,6 @@
 """Preset `rewrites`: which rewrites are turned off, what is timed, and what it says of them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -82,7 +83,10 @@ def test_the_rules_that_this_torch_has_come_first_and_then_the_passes_that_chang
     rules = ("without fusion", "without split reductions", "without vector code")
     assert planned().axes[0].named() == ("default, timed", *rules)
     sweep, _ = ended({})
-    assert sweep.axes[0].named()[4:] == OFF
+    assert sweep.axes[0].named()[4:] == (
+        *OFF,
+        "without remove_noop_ops + my_pass + fusion + split reductions + vector code",
+    )
     jobs = {cell.at[0]: cell.job for cell in cells(sweep)}
     assert jobs["without fusion"].compile.options == {"max_fusion_size": 1}
     assert jobs["without my_pass"].compile.options == {"disabled_passes": "MY_PASS"}
@@ -121,6 +125,55 @@ def test_rewrites_that_depend_on_each_other_are_named() -> None:
         "my_pass and fusion depend on each other: without both, a call is 0.801× (0.793–0.809) as fast, and 0.641× "
         "would be expected.",
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "effects", "joint", "note"),
+    [
+        (
+            # `my_pass` undoes what `remove_noop_ops` does.
+            lambda off: "slow" if "my_pass" in off and "remove_noop_ops" not in off else "default",
+            {"my_pass": 1.2},
+            1.0,
+            "remove_noop_ops and my_pass depend on each other: without both, a call is 1.00× (0.990–1.01) as fast, and "
+            "0.833× would be expected.",
+        ),
+        (
+            # Each does the work of the other.
+            lambda off: "other" if {"my_pass", "remove_noop_ops"} <= {*off} else "default",
+            {},
+            0.8,
+            "remove_noop_ops and my_pass depend on each other: without both, a call is 0.800× (0.792–0.808) as fast, "
+            "and 1.00× would be expected.",
+        ),
+    ],
+)
+def test_rewrites_that_change_nothing_alone_are_found_beside_the_ones_they_depend_on(
+    code: Callable[[tuple[str, ...]], str], effects: Effects, joint: float, note: str
+) -> None:
+    sweep, both = planned(), ("remove_noop_ops", "my_pass")
+    more = PRESETS["rewrites"].more
+    assert more is not None
+
+    def made(label: str) -> SweepRow:
+        off = heat_of(label.removeprefix("without ")).changes
+        plain = row(label, {} if off == both else effects, {both: joint})
+        return replace(plain, code=code(off))
+
+    while added := more(Question(sweep, rows := tuple(map(made, sweep.axes[0].named())))):
+        sweep = longer(sweep, added)
+    assert answer(Question(sweep, rows)).notes == (note,)
+    timed = [label for label in sweep.axes[0].named() if "timed 1" in label]
+    assert timed == [*(f"without {name}, timed 1" for name in effects), f"without {' + '.join(both)}, timed 1"]
+
+
+def test_a_pass_that_changes_a_graph_only_without_another_is_tried_too() -> None:
+    sweep = planned()
+    more = PRESETS["rewrites"].more
+    assert more is not None
+    rows = [row(label, {}, {}) for label in (*sweep.axes[0].named(), *OFF)]
+    rows[-1] = replace(rows[-1], passes=(*rows[-1].passes, "instead"))
+    assert [label for label, _ in more(Question(sweep, tuple(rows)))] == ["without instead"]
 
 
 def test_an_effect_that_one_process_alone_shows_is_no_claim() -> None:
