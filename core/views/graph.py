@@ -40,7 +40,7 @@ MOST_NAMED = 3  #: nodes in the title of a subgraph
 MOST_LAUNCHES = 12  #: launches that are listed for a layer
 MOST_OPENED_ITEMS = 400  #: items of a graph when it opens
 MOST_WHOLE = 100  #: nodes and groups of a drawing of launches that is unfolded as a whole
-MOST_OPENED_BOXES = 50  #: boxes of a larger drawing of launches when it opens
+MOST_OPENED_BOXES = 72  #: boxes of a larger drawing of launches when it opens
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ export function legendOfLaunches(parent, { items, edges, open }) {
   if (nodes.some(({ item }) => item.joins?.[0]?.[0] !== 0)) add("of-eager", "bare", "in no call of eager");
   if (items.some(({ item }) => item.badge)) add("of-launches", "kernel", "kernel");
   if (items.some(({ item }) => shareOf(item))) add("of-launches", "time", "time", "its share of the time");
+  if (items.some(({ item }) => / by (?:bytes|FLOPs)$/.test(item.detail?.split(" · ")[0] ?? ""))) {
+    add("of-launches", "about", "estimated time", "by the bytes or the FLOPs of the launch: no time was measured");
+  }
   const dashed = items.filter(({ item }) => item.kind === "library");
   const bare = dashed.some(({ item }) => !item.links?.some((link) => link.startsWith("k:")));
   if (dashed.length) add("of-launches", "library", bare ? "library call, or no kernel" : "library call");

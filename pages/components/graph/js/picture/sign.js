@@ -13,13 +13,14 @@ const LEAST_NAMED = 50;
 const LEAST_OPS = 7;
 // A graph of the backward says it once, above.
 const OF_BACKWARD = / \(backward\)$/;
+export const ESTIMATED = "time by bytes and FLOPs";
 /** @type {Record<string, string>} */
 const SHORT = {
   launches: "launches",
   "launches per layer": "launches each",
   "share of bytes": "of bytes",
   "share of time": "of time",
-  "time by bytes and FLOPs": "of time by bytes",
+  [ESTIMATED]: "of time",
 };
 
 /** @typedef {Placed & { item: GroupItem }} PlacedGroup */
@@ -36,8 +37,10 @@ export function badgeWidth(badge, size) {
 export function signOf({ item, w, h, open }, k, size, film) {
   const signs = k < TEXT_FROM ? 0 : (open && !isHull(item) ? 44 : 24) * k;
   const [wide, high, char] = [w * k - 6 - signs, h * k - 4, size * CHAR];
-  const badge = kernelNumbers(item.badge ?? "");
-  const hull = isHull(item);
+  // Before the launches, a folded one is a group of ops like others.
+  const badge = film.fusing ? "" : kernelNumbers(item.badge ?? "");
+  const hull = isHull(item) && !film.fusing;
+  const what = hull === isHull(item) ? groupLine(item) : "";
   const indent = badge ? badgeWidth(badge, size) + 4 : 0;
   if (high < size + 4 || wide < (hull ? Math.max(LEAST_WIDE, indent - 4) : LEAST_NAMED)) return null;
   const room = Math.floor((wide - indent) / char);
@@ -45,7 +48,7 @@ export function signOf({ item, w, h, open }, k, size, film) {
   const figure = figureOf(item, film);
   /** @type {[string, string][][]} */
   let lines;
-  const line = (hull ? [groupLine(item)] : item.kind === "stack" ? [item.detail, figure] : [figure, groupLine(item)])
+  const line = (hull ? [what] : item.kind === "stack" ? [item.detail, figure] : [figure, what])
     .filter(Boolean);
   if (two) {
     const label = fitted(item.label, room);
@@ -60,8 +63,8 @@ export function signOf({ item, w, h, open }, k, size, film) {
     for (const text of more.slice(0, Math.max(0, rows))) {
       const whole = wholeFacts(text, w * k - 8, char);
       // A time that is estimated by bytes has the bytes' share.
-      const isThere = whole.split(" ", 2).join(" ") === lines[1][0][1].split(" ", 2).join(" ");
-      if (whole && !isThere && !lines[1][0][1].includes(whole)) lines.push([["what", whole]]);
+      const [now, before] = [whole, lines[1][0][1]].map((words) => words.replace("≈", "").split(" ", 2).join(" "));
+      if (whole && now !== before && !lines[1][0][1].includes(whole)) lines.push([["what", whole]]);
     }
   } else if (!hull || !figure) {
     const shown = [figure, shortFigure(figure)].filter(Boolean).find((text) =>
@@ -70,7 +73,7 @@ export function signOf({ item, w, h, open }, k, size, film) {
     lines = [[["name", fitted(item.label, room)], ...(shown ? [twain("what", shown)] : [])]];
   } else {
     // The share stands there if the name has room beside it.
-    const figures = [`${figure}${shareIn(item)}`, figure].filter((text) => text.length <= room);
+    const figures = [`${figure}${shareIn(item)}`, figure, shortFigure(figure)].filter((text) => text.length <= room);
     const names = figures.map((text) => shortName(item.label, room - text.length - 1));
     const at = Math.max(0, names.findIndex(Boolean));
     const shown = figures.length ? [twain("name", figures[at])] : [];
@@ -87,7 +90,7 @@ export function signOf({ item, w, h, open }, k, size, film) {
 // A share without the word for its whole.
 /** @param {string} figure */
 function shortFigure(figure) {
-  return figure.replace(/ of \w+$/, "").replace(/ of time by .*$/, " by bytes");
+  return figure.replace(/ of \w+$/, "");
 }
 
 // The share of a measured time, which stands behind it.
@@ -104,6 +107,7 @@ function twain(name, text) {
 // A fact of a folded group, in few words.
 /** @param {[string, string]} fact */
 function shortFact([name, value]) {
+  if (name === ESTIMATED) return `≈${value} ${SHORT[name]}`;
   return name in SHORT ? `${value} ${SHORT[name]}` : `${name} ${value}`;
 }
 
@@ -133,9 +137,9 @@ function fitted(text, most) {
 // Before the launches there are only the calls of eager.
 /** @param {GroupItem} item @param {Film} film */
 function figureOf(item, { eager, fusing }) {
-  if (isHull(item)) {
+  if (isHull(item) && !fusing) {
     const [time] = (item.detail ?? "").split(" · ");
-    return time.replace(/ \(.*\)$| of time(?= by |$)/, "").replace("about ", "≈").replace("under ", "<");
+    return time.replace(/ \(.*\)$| by (?:bytes|FLOPs)$/, "").replace("about ", "≈").replace("under ", "<");
   }
   const facts = item.facts ?? [];
   if (fusing) return eager ? facts.find(([name]) => name === "eager")?.[1] ?? "" : "";
