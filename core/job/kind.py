@@ -149,14 +149,16 @@ class _File:
             return ""
         if function.attr in RUNS and root_name(function) in self._compiled:
             return "calls compiled code"
-        is_trainer = function.attr == "train" and "trainer" in ast.unparse(function.value).lower()
-        return (
-            "runs a backward"
-            if function.attr == "backward"
-            else "trains"
-            if is_trainer or function.attr == "fit"
-            else ""
+        if function.attr == "backward":
+            return "runs a backward"
+        owner = ast.unparse(function.value).lower()
+        if "trainer" in owner:
+            return "trains" if function.attr in {"train", "fit"} else ""
+        # The body of a method of the file says more than its name.
+        is_own = isinstance(function.value, ast.Name) and any(
+            [each.arg for each in method.args.args[:1]] == ["self"] for method in self._functions(function)
         )
+        return "trains" if function.attr == "fit" and not is_own else ""
 
     def _times(self, call: ast.Call) -> bool:
         """Return True for a timer of a statement in a string, in a file that compiles: `Timer("step(x)")`."""

@@ -26,6 +26,9 @@ SCRIPTS = [
     "import torch\ndef fast(f): return torch.compile(f)\ninputs = 1\n@fast\ndef model(x): ...\nprint(model(1))\n",
     "import accelerate\nmodel = net()\ninputs = 1\nmodel = accelerate.Accelerator().prepare(model)\nmodel(inputs)\n",
     "import lightning as L\nmodel = net()\ninputs = 1\nL.Trainer(max_epochs=1).fit(model)\n",
+    f"{NET}class Task:\n    def fit(self):\n        self.loop.fit(model)\nTask().fit()\n",
+    f"{NET}class Task:\n    def fit(self):\n        model(*inputs).sum().backward()\ntask = Task()\ntask.fit()\n",
+    f"{NET}def fit():\n    loop.fit(model)\nfit()\n",
     f"{NET}model(*inputs).sum().backward()\n",
     f"{NET}torch.autograd.grad(model(*inputs).sum(), [model.weight])\n",
     f"{NET}model.compile(fullgraph=True)\nout = model(*inputs)\n",
@@ -39,6 +42,8 @@ SCRIPTS = [
 ]
 MODELS = [
     NET,
+    f"{NET}class Fitted:\n    def fit(self):\n        return 1\nfitted = Fitted()\nfitted.fit()\n",
+    f"{NET}class Fitted:\n    def __init__(self):\n        self.fit(4)\n    def fit(self, n): ...\nFitted()\n",
     "from models import *\n",
     "from a import model, inputs\n",
     "model, inputs = build()\n",
