@@ -120,8 +120,13 @@ CAUSES = {
     "not self.seen": ("the container `self.seen` changed its length", "outside of the compiled function", False),
     "len(self.seen) == 1": ("the container `self.seen` changed its length", "outside of the compiled function", False),
     "expected type of 'x' to be a tensor type, ' but found <class 'int'>": (
-        "`x` is sometimes a tensor and sometimes not",
-        "Pass `x` as a tensor",
+        "`x` has the type `int` in some calls and another one in others",
+        "`torch.as_tensor` makes one of a number",
+        False,
+    ),
+    "expected type of 'x' to be a tensor type, ' but found <class 'torch.nn.parameter.Parameter'>": (
+        "`x` has the type `Parameter` in some calls",
+        "Pass one type in every call",
         False,
     ),
     "G['OFFSET'] == 1": ("the global `G['OFFSET']`", "as an argument", False),
