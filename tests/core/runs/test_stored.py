@@ -35,7 +35,7 @@ ADDED_SINCE: dict[str, Any] = {
 ADDED_LISTS = ("expressions", "export_issues", "aot_metadata", "estimates", "collectives", "user_contexts")
 # The same of the values in a compilation's lists.
 ADDED_IN_LISTS: dict[str, dict[str, Any]] = {
-    "graphs": {"name": "", "repeated": None},
+    "graphs": {"name": "", "repeated": None, "cast": None},
     "kernels": {"tuning": None},
     "schedules": {"eager_calls": []},
     "symbol_guards": {"sources": {}},
