@@ -25,7 +25,7 @@ from core.analysis.findings.break_advice import (
 )
 from core.analysis.findings.finding import Finding, Rule, RunFacts, book, case, first_sentences, known_causes
 from core.analysis.repairs.offers import line_of
-from core.analysis.repairs.source import CodeFix, Proposal, UserCode, dotted, read_code
+from core.analysis.repairs.source import CodeFix, Proposal, UserCode, dotted, names_in, read_code
 from core.base.words import duration_s
 from core.report import Compilation, EntryPoint, GraphBreak
 
@@ -262,6 +262,7 @@ def first_call_timed(facts: RunFacts) -> Iterator[Finding]:
 
 CLOCK = re.compile(r"(?:\.|^)(?:perf_counter(?:_ns)?|monotonic|process_time|default_timer|time)$")
 TIMER = re.compile(r"(?:^|\.)(?:timeit|repeat)$")
+MEAN = re.compile(r"(?:^|\.)(?:sum|f?mean|average)$")
 
 
 def _compiled_names(code: UserCode) -> set[str]:
@@ -275,24 +276,47 @@ def _compiled_names(code: UserCode) -> set[str]:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             owner, _, method = dotted(node.value.func).rpartition(".")
             names |= {owner} if method == "compile" else set()
+    for node in ast.walk(code.tree):
+        if isinstance(node, ast.For) and _lists(node):
+            listed = names_in(node.iter) & names or any(map(_compiles, ast.walk(node.iter)))
+            names |= names_in(node.target) if listed else set()
     return names - {"", "torch", "re"}
 
 
-def _compiles(value: ast.expr) -> bool:
-    return dotted(value.func if isinstance(value, ast.Call) else value) == "torch.compile"
+def _compiles(value: ast.AST) -> bool:
+    callee = value.func if isinstance(value, ast.Call) else value
+    return isinstance(callee, ast.expr) and dotted(callee) == "torch.compile"
 
 
 def _timed_regions(code: UserCode) -> Iterator[list[ast.AST]]:
-    """Yield the nodes between each reading of a clock and the line that subtracts it, outside of loops."""
+    """Yield the nodes between each reading of a clock and the line that subtracts it, where the first round counts."""
     for block in (getattr(node, "body", None) for node in ast.walk(code.tree)):
         statements = block if isinstance(block, list) else []
         for at, first in enumerate(statements):
             start = _started(first)
-            if start and not any(code.around(first, ast.For, ast.While)):
-                rest = statements[at + 1 :]
-                last = next((index for index, each in enumerate(rest) if _takes_difference(each, start)), None)
-                yield [node for each in rest[: last + 1] for node in ast.walk(each)] if last is not None else []
+            rest = statements[at + 1 :]
+            last = next((index for index, each in enumerate(rest) if start and _takes_difference(each, start)), None)
+            loops = code.around(first, ast.For, ast.While)
+            if last is not None and all(_counts_first(code, loop, rest[last]) for loop in loops):
+                yield [node for each in rest[: last + 1] for node in ast.walk(each)]
     yield from ([*ast.walk(node)] for node in ast.walk(code.tree) if _calls(node, TIMER))
+
+
+def _counts_first(code: UserCode, loop: ast.AST, last: ast.stmt) -> bool:
+    """Return True for a loop over listed callables, and for one whose times, appended by `last`, are all averaged."""
+    if _lists(loop):
+        return True
+    nodes = list(ast.walk(code.tree))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    appended = {dotted(call.func) for call in calls if call in ast.walk(last)}
+    averaged = {dotted(each) for call in calls if _calls(call, MEAN) for each in call.args}
+    cut = {dotted(node.value) for node in nodes if isinstance(node, ast.Subscript)}
+    cut |= {dotted(call.func).removesuffix(".pop") for call in calls}
+    return any(f"{name}.append" in appended for name in averaged - cut)
+
+
+def _lists(loop: ast.AST) -> bool:
+    return isinstance(loop, ast.For) and isinstance(loop.iter, (ast.Tuple, ast.List))
 
 
 def _started(statement: ast.stmt) -> str:
@@ -326,7 +350,7 @@ def _first_called(code: UserCode, region: Sequence[ast.AST], compiled: Collectio
     calls = [node for node in ast.walk(code.tree) if isinstance(node, ast.Call)]
     for name in dict.fromkeys(dotted(node.func) for node in region if isinstance(node, ast.Call)):
         first = min((call for call in calls if dotted(call.func) == name), key=lambda call: call.lineno, default=None)
-        if first not in region:
+        if first not in region or any(name in map(dotted, call.args) and call.lineno < first.lineno for call in calls):
             continue
         if name in compiled:
             return name

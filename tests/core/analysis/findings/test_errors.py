@@ -218,6 +218,11 @@ def test_a_setting_that_keeps_a_script_from_compiling_has_a_card(stance: str, so
 
 FAST = "fast = torch.compile(f)\n"
 ONCE = "start = time.perf_counter()\nfast(x)\nprint(time.perf_counter() - start)\n"
+STEP = "start = time.time()\n    {name}(x)\n"
+BOTH = (
+    f"for label, g in (('eager', f), ('compiled', fast)):\n    {STEP.format(name='g')}    print(time.time() - start)\n"
+)
+TIMES = f"times = []\nfor x in data:\n    {STEP.format(name='fast')}    times.append(time.time() - start)\n"
 HELPER = "def bench(g):\n    start = time.time()\n    g(x)\n    return time.time() - start\n"
 
 
@@ -228,6 +233,16 @@ HELPER = "def bench(g):\n    start = time.time()\n    g(x)\n    return time.time
         (f"{FAST}a.record()\nfast(x)\nb.record()\nprint(a.elapsed_time(b))\n", True),
         (f"{FAST}print(timeit.timeit(lambda: fast(x), number=9))\n", True),
         (f"{HELPER}{FAST}bench(f), bench(fast)\n", True),
+        (f"{FAST}{BOTH}", True),
+        (BOTH.replace("fast)", "torch.compile(f))"), True),
+        (BOTH.replace("fast)", "f)"), False),
+        (f"{FAST}{BOTH.replace('start', 'g(x)', 1).replace('g(x) =', 'g(x); start =')}", False),
+        (f"{FAST}{TIMES}print(np.mean(times))\n", True),
+        (f"{FAST}{TIMES}print(sum(times) / 9)\n", True),
+        (f"{FAST}{TIMES}print(median(times))\n", False),
+        (f"{FAST}{TIMES}print(np.mean(times[1:]))\n", False),
+        (f"{FAST}{TIMES}times.pop(0)\nprint(np.mean(times))\n", False),
+        (f"{FAST}warm_up(fast)\n{TIMES}print(np.mean(times))\n", False),
         (f"{FAST}fast(x)\n{ONCE}", False),
         (f"{FAST}{ONCE}{ONCE}", False),
         (f"{FAST}for x in data:\n    start = time.time()\n    fast(x)\n    print(time.time() - start)\n", False),
