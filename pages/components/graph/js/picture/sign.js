@@ -13,7 +13,7 @@ const LEAST_NAMED = 50;
 const LEAST_OPS = 7;
 // A graph of the backward says it once, above.
 const OF_BACKWARD = / \(backward\)$/;
-export const ESTIMATED = "time by bytes and FLOPs";
+const ESTIMATED = "time by bytes and FLOPs";
 /** @type {Record<string, string>} */
 const SHORT = {
   launches: "launches",
