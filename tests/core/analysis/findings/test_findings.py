@@ -129,6 +129,8 @@ CAUSES = {
         "Pass one type in every call",
         False,
     ),
+    "'NoneType' object has no attribute 'size'": ("an input is a view of a larger tensor", "`x.clone()`", False),
+    "tokens._base.size()[0] == 32": ("`tokens` is a view of a tensor with other sizes", "`x.clone()`", False),
     "G['OFFSET'] == 1": ("the global `G['OFFSET']`", "as an argument", False),
     "power == 2": ("the number `power`", "torch.tensor(power)", False),
     "scale == 0.5": ("the number `scale`", "torch.tensor(scale)", False),
