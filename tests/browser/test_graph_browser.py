@@ -34,9 +34,12 @@ CONTRAST = """
             .reduce((sum, v, index) => sum + v * [0.2126, 0.7152, 0.0722][index], 0)
     }
     const contrast = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
-    const box = (one) => luminance(getComputedStyle(one.querySelector(".body")).fill)
-    const ink = (one) => luminance(getComputedStyle(one.querySelector(".label")).fill)
     const paper = luminance(getComputedStyle(root).backgroundColor)
+    const box = (one) => {
+        const { fill } = getComputedStyle(one.querySelector(".body"))
+        return fill === "none" ? paper : luminance(fill)
+    }
+    const ink = (one) => luminance(getComputedStyle(one.querySelector(".label")).fill)
     const items = [...root.querySelectorAll("[data-group], g.node:not(.unrecorded)")]
     return [paper, Math.min(...items.map((one) => contrast(box(one), ink(one))))]
 }

@@ -289,7 +289,7 @@ def _compiles(value: ast.AST) -> bool:
 
 
 def _timed_regions(code: UserCode) -> Iterator[list[ast.AST]]:
-    """Yield the nodes between each reading of a clock and the line that subtracts it, where the first round counts."""
+    """Yield the nodes between two readings of a clock, in code whose first round counts."""
     for block in (getattr(node, "body", None) for node in ast.walk(code.tree)):
         statements = block if isinstance(block, list) else []
         for at, first in enumerate(statements):
@@ -303,7 +303,7 @@ def _timed_regions(code: UserCode) -> Iterator[list[ast.AST]]:
 
 
 def _counts_first(code: UserCode, loop: ast.AST, last: ast.stmt) -> bool:
-    """Return True for a loop over listed callables, and for one whose times, appended by `last`, are all averaged."""
+    """Return True for a loop over listed callables, and if all times that `last` appends are averaged."""
     if _lists(loop):
         return True
     nodes = list(ast.walk(code.tree))

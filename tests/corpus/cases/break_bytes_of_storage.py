@@ -1,4 +1,4 @@
-"""A layer counts the bytes of its activations.
+r"""A layer counts the bytes of its activations.
 
 Source: https://github.com/pytorch/pytorch/pull/180628
 Finds: graph breaks at line 21

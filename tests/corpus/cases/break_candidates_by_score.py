@@ -1,4 +1,4 @@
-"""Beams are sorted by Python with a tensor as key.
+r"""Beams are sorted by Python with a tensor as key.
 
 Source: https://github.com/pytorch/pytorch/issues/143505
 Finds: graph breaks at line 15

@@ -1,4 +1,4 @@
-"""The name of a profile is filled into a template in each call.
+r"""The name of a profile is filled into a template in each call.
 
 Source: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0299.html
 Finds: graph breaks or not compiled: given up

@@ -1,4 +1,4 @@
-"""A signal is padded by reflection with NumPy.
+r"""A signal is padded by reflection with NumPy.
 
 Source: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0087.html
 Finds: graph breaks at line 16

@@ -1,4 +1,4 @@
-"""Generation asks each criterion for a tensor, and Python whether any holds.
+r"""Generation asks each criterion for a tensor, and Python whether any holds.
 
 Source: https://github.com/pytorch/pytorch/issues/96130
 Finds: graph breaks at line 18

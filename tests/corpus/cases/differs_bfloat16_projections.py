@@ -1,4 +1,4 @@
-"""Projections of a transformer in bfloat16 are chained with sums, which are rounded at other places.
+r"""Projections of a transformer in bfloat16 are chained with sums, which are rounded at other places.
 
 Source: https://github.com/pytorch/pytorch/issues/179575
 Finds: rounds otherwise

@@ -1,4 +1,4 @@
-"""A tangent in half precision is scaled and enters a sine: the compiled code rounds once, eager mode after each operation.
+r"""A tangent in half precision is scaled and enters a sine: the compiled code rounds once, eager mode after each operation.
 
 Source: https://github.com/pytorch/pytorch/issues/160730
 Finds: rounds otherwise

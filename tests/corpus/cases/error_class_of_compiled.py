@@ -1,4 +1,4 @@
-"""A sampler checks the class of its model, which is another once it is compiled.
+r"""A sampler checks the class of its model, which is another once it is compiled.
 
 Source: https://github.com/pytorch/pytorch/issues/94478
 Finds: wrapper of a compiled module

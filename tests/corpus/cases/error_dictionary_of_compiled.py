@@ -1,4 +1,4 @@
-"""A script reads an attribute of its model from `__dict__`, which the compiled module does not share.
+r"""A script reads an attribute of its model from `__dict__`, which the compiled module does not share.
 
 Source: https://github.com/pytorch/pytorch/issues/106125
 Finds: raised in a script

@@ -1,4 +1,4 @@
-"""An observer that is exported compares its extremes with infinity in Python.
+r"""An observer that is exported compares its extremes with infinity in Python.
 
 Source: https://github.com/pytorch/pytorch/issues/157355
 Finds: value in an export

@@ -1,4 +1,4 @@
-"""A model that is exported branches by a length which it reads from a tensor.
+r"""A model that is exported branches by a length which it reads from a tensor.
 
 Source: https://github.com/pytorch/pytorch/issues/116336
 Finds: value in an export

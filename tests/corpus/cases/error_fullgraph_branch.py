@@ -1,4 +1,4 @@
-"""The whole function shall be a graph, but it branches by a sum.
+r"""The whole function shall be a graph, but it branches by a sum.
 
 Source: https://discuss.pytorch.org/t/graph-breaks-or-no-graph-breaks-in-torchdynamo/181208
 Finds: graph breaks or not compiled: failed

@@ -1,4 +1,4 @@
-"""vmap calls a function that was compiled with fullgraph.
+r"""vmap calls a function that was compiled with fullgraph.
 
 Source: https://github.com/pytorch/pytorch/issues/128711
 Finds: transform of compiled code

@@ -1,4 +1,4 @@
-"""A compiled rounding function gets parameters of the size of each layer.
+r"""A compiled rounding function gets parameters of the size of each layer.
 
 Source: https://github.com/intel/auto-round/issues/1679
 Finds: recompiles or not compiled: over the limit or near the recompile limit

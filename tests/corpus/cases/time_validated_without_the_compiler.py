@@ -1,4 +1,4 @@
-"""Validation calls the original model, not the one that was compiled for it.
+r"""Validation calls the original model, not the one that was compiled for it.
 
 Source: https://github.com/huggingface/optimum-habana/pull/1993
 Finds: not called
