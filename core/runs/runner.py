@@ -1,6 +1,7 @@
 """Queue of jobs, with one run directory each. An engine executes them."""
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from core.job.gallery import exercise
 from core.job.prepared import prepared, torch_version
 from core.runs.engine.following import start_following, stop_following, wait_for_end
 from core.runs.engine.opening import open_engine, tried_kinds
-from core.runs.engine.queues import Assignment, Engine, Lane, assigned, device_of
+from core.runs.engine.queues import Assignment, Engine, Lane, OtherRuns, assigned, device_of
 from core.runs.index.database import RunIndex
 from core.runs.limits import (
     Limits,
@@ -38,9 +39,10 @@ from core.runs.status import State
 from core.runs.store import Run, Store
 from core.runs.stored import add_profile
 from core.runs.tools.tasks import Request, create, task_for, tool_run
-from core.runs.trials import GONE, POLL_S, OtherRuns, Prover, create_trial
+from core.runs.trials import GONE, POLL_S, Prover, create_trial
 
 TOOLS_AT_ONCE = 2
+TRIALS_AT_ONCE = min(2, os.cpu_count() or 1)
 TORCH = "torch"
 TURN_S = 0.2
 END_S = 3.0  # until a trial that was cancelled has ended
@@ -95,10 +97,11 @@ class Runner:
         self._lock = threading.RLock()
         nodes = self.engine.nodes
         self._jobs, self._tools, self._trials = self._lanes = (
-            Lane(parallel, nodes), Lane(TOOLS_AT_ONCE, nodes), Lane(1, nodes)
+            Lane(parallel, nodes), Lane(TOOLS_AT_ONCE, nodes), Lane(TRIALS_AT_ONCE, nodes)
         )  # fmt: skip
         self._others = OtherRuns(self.store)
-        self.prover = Prover(self._try_job, self.admit, self._is_idle, tried_kinds() if tries else ())
+        kinds = tried_kinds() if tries else ()
+        self.prover = Prover(self._try_job, self.admit, self._is_idle, kinds, TRIALS_AT_ONCE)
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
         self._blocked: set[str] = set()
@@ -249,8 +252,8 @@ class Runner:
 
     def _is_free(self, assignment: Assignment) -> bool:
         """Return True if no other server measures on a trial's device; the lock is released at once."""
-        path = assignment.run.path.parents[1]
-        of = replace(assignment, run=Run(path.name, path, assignment.run.liveness))
+        trial = assignment.run
+        of = replace(assignment, run=Run(trial.path.name, trial.path.parents[2] / trial.path.name, trial.liveness))
         try:
             return self.engine.take_turn(of)
         finally:

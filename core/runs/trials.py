@@ -9,13 +9,12 @@ else runs.
 """
 
 import contextlib
-import heapq
-import os
 import secrets
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -45,6 +44,7 @@ from core.analysis.repairs.trials import TrialSide, left_over
 from core.analysis.results import results
 from core.base.errors import CompileboardError, JobError, StoreError
 from core.base.files import read, remove
+from core.base.machine import memory_bytes
 from core.graph.fx import source_path
 from core.job import MAX_CODE_BYTES, CompileJob
 from core.job.prepared import prepared
@@ -61,8 +61,6 @@ LEAST_TRIAL_S = 2.0
 MOST_ROUND_TRIALS = 40  #: limit: trials to apply all fixes
 TRIES, AGAIN_S = 5, 1.0  #: starts of a trial that submissions end, and seconds between two
 POLL_S = 0.1
-MOST_LOOKED = 8  #: newest runs among which those of other processes are looked for
-SETTLED_S = 1.0  # after a change of the directory of runs, until its last run has its status
 SOON_S = 5.0  # between the end of a run and the start of its trials
 GONE = ("cancelled", "interrupted")
 
@@ -132,7 +130,8 @@ class Attempt:
 class Bench:
     """The bases and trials of one run: at most `most` runs, which take at most `seconds` together.
 
-    `execute` runs a job with a time limit, and returns what came of it; None if the trials were stopped.
+    `execute` runs a job with a time limit, and returns what came of it; None if the trials were stopped. With
+    `is_paired`, the first base and its trial run at once.
     """
 
     def __init__(
@@ -142,37 +141,46 @@ class Bench:
         assert job is not None
         self.job, self.report, self.seconds, self.left_s, self.made = job, open_report(run), seconds, seconds, 0
         self.side = TrialSide(self.report, _code(run, job), source_path(self.report))
-        self._execute, self.most = execute, most
+        self._execute, self.most, self.is_paired = execute, most, False
         self._bases: dict[str, TrialSide | None] = {}
+        self._paired = ""
 
     @property
     def has_room(self) -> bool:
         """True if one more trial may start."""
         return self.made < self.most and self.left_s >= LEAST_TRIAL_S
 
-    def attempt(self, job: CompileJob) -> Attempt | None:
-        """Run a job, and count it; None if the trials were stopped, there is no room, or the time is over."""
-        if not self.has_room:
-            return None
-        self.made += 1
-        attempt = self._execute(job, self.left_s)
-        if attempt is not None and attempt.is_late and self.left_s < job.time_limit_s:
-            self.left_s = 0.0
-            return None
-        self.left_s -= attempt.took_s if attempt else 0.0
-        return attempt
+    def attempt(self, *jobs: CompileJob) -> list[Attempt | None]:
+        """Run jobs at once, and count them; None for a job that was not run to its end.
 
-    def base(self, backend: str) -> TrialSide | None:
-        """Return the unchanged run on a backend; None if it failed, or was not made.
-
-        On the run's own backend, it is the second one: what differs from the run is not repeatable.
+        The trials were stopped, there is no room, or the time is over.
         """
+        if not self.has_room:
+            return [None] * len(jobs)
+        self.made += len(jobs)
+        limit_s = self.left_s
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            attempts = list(pool.map(lambda job: self._execute(job, limit_s), jobs))
+        pairs = zip(jobs, attempts, strict=True)
+        over = [bool(each and each.is_late and limit_s < job.time_limit_s) for job, each in pairs]
+        self.left_s = 0.0 if any(over) else limit_s - sum(each.took_s for each in attempts if each)
+        return [None if is_over else each for is_over, each in zip(over, attempts, strict=True)]
+
+    def base(self, backend: str, trial: CompileJob | None = None) -> tuple[TrialSide | None, Attempt | None]:
+        """Return the unchanged run on a backend, and the attempt of a trial that ran beside it.
+
+        The run is None if it failed or was not made, the attempt if the base ran alone or earlier. On the job's
+        own backend, it is the second run: what differs from the first is not repeatable.
+        """
+        paired = None
         if backend not in self._bases:
-            attempt = self.attempt(trial_job(self.job, backend))
-            if attempt is None:
-                return None
-            self._bases[backend] = attempt.side
-        return self._bases[backend]
+            is_paired = trial is not None and self.is_paired and not self._bases and self.made + 1 < self.most
+            base, *rest = self.attempt(trial_job(self.job, backend), *([trial] if trial and is_paired else []))
+            if base is None:
+                return None, None
+            self._bases[backend], paired = base.side, next(iter(rest), None)
+            self._paired = backend if is_paired else self._paired
+        return self._bases[backend], paired
 
     def proof(self, claim: Claim) -> Proof | None:
         """Return the proof of a claim on the cheapest backend whose base reproduces the run.
@@ -180,19 +188,22 @@ class Bench:
         Without such a backend, the run is not repeatable; None if the trials were stopped.
         """
         for backend in ladder(claim, self.job):
-            base = self.base(backend)
+            job = trial_job(claim.proposal.applied(self.job), backend)
+            base, paired = self.base(backend, job)
             if base is None and backend not in self._bases:
                 return None
             if base is None or not reproduces(self.side, base, claim):
                 continue
-            attempt = self.attempt(trial_job(claim.proposal.applied(self.job), backend))
+            attempt = paired or self.attempt(job)[0]
             if attempt is None:
                 return None
             if attempt.side is None:
-                key, words, took_s = claim.proposal.key, claim.proposal.words, attempt.took_s
-                reason = attempt.reason
-                return Proof(key, "failed", claim.measure, backend, reason=reason, took_s=took_s, words=words)
-            return prove(claim, base, attempt.side, backend, attempt.took_s)
+                failed = replace(untried(claim), outcome="failed", backend=backend)
+                return replace(failed, reason=attempt.reason, took_s=attempt.took_s)
+            proof = prove(claim, base, attempt.side, backend, attempt.took_s)
+            # Seconds of a trial that ran alone are no match for those of a base that did not.
+            is_timed = paired is not None or backend != self._paired
+            return proof if is_timed else replace(proof, compile_s=(0.0, 0.0))
         return untried(claim, "not repeatable")
 
 
@@ -212,7 +223,7 @@ class Rounds:
     def _cheapest(self) -> tuple[str, TrialSide]:
         own = self.bench.job.compile.backend
         for backend in CHEAP if own not in CHEAP else ():
-            base = self.bench.base(backend)
+            base, _ = self.bench.base(backend)
             if base is not None and reproduces(self.bench.side, base):
                 return backend, base
         return own, self.bench.side
@@ -272,7 +283,7 @@ class Rounds:
     def _tried(self, rounds: tuple[tuple[Proposal, ...], ...]) -> TrialSide | None:
         """Return the code and report of a trial of all rounds; None if it failed, or the edits do not fit."""
         try:
-            attempt = self.bench.attempt(trial_job(self._job(rounds), self.backend))
+            attempt = self.bench.attempt(trial_job(self._job(rounds), self.backend))[0]
         except JobError:
             return None
         return attempt.side if attempt else None
@@ -290,43 +301,12 @@ def claims_of(bench: Bench, output: str = "") -> tuple[Claim | Objection, ...]:
     return claims(bench.side, bench.job, [finding.proposal for finding in found if finding.proposal is not None])
 
 
-class OtherRuns:
-    """Runs that other processes with the same home queued or execute, among the newest runs.
-
-    The directory of runs is listed only if it changed.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store, self._listed_ns = store, 0
-        self._names: list[str] = []
-
-    def are_live(self) -> bool:
-        """Return True if a run is queued or executes; a log that is followed does neither."""
-        try:
-            changed_ns = self._store.runs_dir.stat().st_mtime_ns
-            if changed_ns != self._listed_ns:
-                is_settled = time.time_ns() - changed_ns > SETTLED_S * 1e9
-                self._listed_ns = changed_ns if is_settled else 0
-                self._names = heapq.nlargest(MOST_LOOKED, os.listdir(self._store.runs_dir))
-        except OSError:
-            return False
-        if self._listed_ns:
-            self._names = [name for name in self._names if self._is_live(name)]
-        return any(map(self._is_live, self._names))
-
-    def _is_live(self, name: str) -> bool:
-        try:
-            status = self._store.open(name).standing()
-        except CompileboardError:
-            return False
-        return status.live and status.kind != "log"
-
-
 class Prover:
     """Queue of the trials of runs, one at a time, in a thread of its own while there are any.
 
     `try_job` runs a job for a run with a time limit, and returns the ended run, None if a submission ended it;
-    `submit` queues a job for a visitor as a run; `is_idle` returns True if nothing else runs.
+    `submit` queues a job for a visitor as a run; `is_idle` returns True if nothing else runs. At most `at_once` trials
+    of a run execute at once.
     """
 
     def __init__(
@@ -335,8 +315,10 @@ class Prover:
         submit: Callable[[CompileJob, str], Run],
         is_idle: Callable[[], bool],
         kinds: Collection[str],
+        at_once: int = 1,
     ) -> None:
         self._try_job, self._submit, self._is_idle, self._kinds = try_job, submit, is_idle, kinds
+        self._at_once = at_once
         self._waiting: deque[_Request] = deque()
         self._current: _Request | None = None
         self._lock = threading.Lock()
@@ -406,6 +388,7 @@ class Prover:
         refused = (untried(each) for each in made if isinstance(each, Objection))
         shown = {**{proof.key: proof for proof in refused}, **earlier}
         request.progress = TrialProgress(0, len(todo))
+        bench.is_paired = self._at_once > 1 and _fit_together(run, todo)
         solved: set[tuple[object, ...]] = set()
         for decided, claim in enumerate(todo, 1):
             problem = (claim.measure, claim.subjects)
@@ -453,6 +436,14 @@ class Prover:
             finally:
                 remove(trial.path)
         return None
+
+
+def _fit_together(run: Run, todo: Collection[Claim]) -> bool:
+    """Return True if two trials of a run fit in memory, and none of them times guards."""
+    job, available = run.job(), memory_bytes()[0]
+    is_cpu = job is not None and job.device == "cpu"
+    is_small = 2 * (run.standing().peak_memory_bytes or available) < available
+    return is_cpu and is_small and all(claim.measure != "guards" for claim in todo)
 
 
 def _is_wanted(claim: Claim, request: _Request, earlier: dict[str, Proof]) -> bool:

@@ -4,6 +4,9 @@ Only a run directory with the job, and a handle, cross the interface. Visitors a
 disturbs a measured run.
 """
 
+import heapq
+import os
+import time
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -11,10 +14,14 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Protocol
 
+from core.base.errors import CompileboardError
 from core.base.machine import Environment
 from core.job import CompileJob
 from core.runs.status import Liveness
-from core.runs.store import Run
+from core.runs.store import Run, Store
+
+MOST_LOOKED = 8  #: newest runs among which those of other processes are looked for
+SETTLED_S = 1.0  # after a change of the directory of runs, until its last run has its status
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,3 +312,35 @@ class Lane:
         """Remove a run from the running ones."""
         self.going.pop(run.id, None)
         self.started.discard(run.id)
+
+
+class OtherRuns:
+    """Runs that other processes with the same home queued or execute, among the newest runs.
+
+    The directory of runs is listed only if it changed.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._listed_ns = store, 0
+        self._names: list[str] = []
+
+    def are_live(self) -> bool:
+        """Return True if a run is queued or executes; a log that is followed does neither."""
+        try:
+            changed_ns = self._store.runs_dir.stat().st_mtime_ns
+            if changed_ns != self._listed_ns:
+                is_settled = time.time_ns() - changed_ns > SETTLED_S * 1e9
+                self._listed_ns = changed_ns if is_settled else 0
+                self._names = heapq.nlargest(MOST_LOOKED, os.listdir(self._store.runs_dir))
+        except OSError:
+            return False
+        if self._listed_ns:
+            self._names = [name for name in self._names if self._is_live(name)]
+        return any(map(self._is_live, self._names))
+
+    def _is_live(self, name: str) -> bool:
+        try:
+            status = self._store.open(name).standing()
+        except CompileboardError:
+            return False
+        return status.live and status.kind != "log"

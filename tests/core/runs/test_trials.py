@@ -14,6 +14,7 @@ from core.runs import trials
 from core.runs.engine.opening import tried_kinds
 from core.runs.engine.queues import Assignment
 from core.runs.progress import TRIALS_DIRECTORY, is_trial
+from core.runs.runner import TRIALS_AT_ONCE
 from core.runs.sharing import import_archive, write_archive
 from core.runs.status import State
 from core.runs.stored import TRIALS, read_trials, write_trials
@@ -172,6 +173,28 @@ def test_a_submission_in_another_process_ends_a_trial_within_a_second_and_delays
     assert [each for each in engine.started if is_trial(each)] == [trial]
     elsewhere.cancel(second)
     assert {proof.key: proof.outcome for proof in done(runner, run).proofs}["where:25"] == "repaired"
+
+
+@pytest.mark.skipif(TRIALS_AT_ONCE < 2, reason="one CPU")
+def test_the_first_base_and_its_trial_run_at_once(store: Store) -> None:
+    engine = RecordingEngine(lambda run: "" if is_trial(run) and len(engine.jobs) <= 3 else recorded(run))
+    runner = Runner(store, engine)
+    run = runner.wait(runner.submit(ZOO))
+    run.write_status(replace(run.status(), peak_memory_bytes=1))
+    runner.try_fixes(run)
+    until(lambda: len(engine.started) == 3)
+    pair = engine.started[1:]
+    edits = [job.repairs for each in pair if (job := each.job())]
+    for each in pair:
+        shutil.copy(TRACES / recorded(each) / "trace.log", each.trace_dir)
+        engine.end(each, "done")
+    shown = {proof.key: proof for proof in done(runner, run).proofs}
+    assert engine.at_once[2] == ("cpu", "cpu")
+    assert set(map(len, engine.at_once[3:])) == {1}
+    assert shown["where:25"].outcome == shown["keep_tensor:31"].outcome == "repaired"
+    # A trial that ran alone shows no seconds beside those of the base.
+    timed = tuple(proof.key for proof in shown.values() if any(proof.compile_s))
+    assert sorted(edits) == [(), (timed,)]
 
 
 def test_a_run_that_differs_from_its_second_run_proves_nothing(store: Store) -> None:
