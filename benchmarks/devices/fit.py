@@ -85,7 +85,7 @@ STARTS: dict[str, dict[str, float]] = {
                 "vector": 1.5},
     "convolution": {"floor_s": 3e-6, "cold_s": 8e-7, "efficiency": 0.6, "unaligned": 3.0, "supply_bytes_s": 1e13,
                     "step_s": 5e-8, "split_s": 1.5e-6, "stored": 1.0, "weights": 1.2, "turned": 2.0, "copies_s": 4e-6,
-                    "taps": 0.1,
+                    "taps": 0.1, "many_taps": 0.2,
                     "grouped_flops_s": 4e12, "grouped_power": 0.5, "grouped_backward": 2.0},
     "attention": {"floor_s": 3e-6, "cold_s": 1e-6, "efficiency": 0.7, "score_s": 1e-12, "step_s": 3e-7, "block_s": 1e-6,
                   "backward": 3.0},

@@ -114,8 +114,9 @@ def _convolution(
     images = [buffer for buffer in (*writes, *reads) if len(buffer.shape) > 2 and buffer.count]
     if len(images) < 2:
         return None
-    # Images have the batch in common.
-    batch = max((buffer.shape[0] for buffer in images), key=[buffer.shape[0] for buffer in images].count)
+    # Images have the batch in common. As many weights have their own length; they are smaller.
+    firsts = [buffer.shape[0] for buffer in images]
+    batch = max(images, key=lambda buffer: (firsts.count(buffer.shape[0]), buffer.count)).shape[0]
     weights = [buffer for buffer in images if buffer.shape[0] != batch]
     weight = min(weights or images, key=lambda buffer: buffer.count)
     others = [buffer for buffer in images if buffer.shape != weight.shape]

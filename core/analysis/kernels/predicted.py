@@ -41,9 +41,10 @@ THREAD_TILES = ((32, 32), (32, 64), (64, 64), (128, 32), (128, 64), (64, 256), (
 DEPTHS = {"float32": 8}  # elements of the contraction that a tile loads at once; others: `STEP`
 TILE = 128 * 128  # elements of the tiles that a multiprocessor works on at once
 MOST_TILES = 8  #: tiles that a multiprocessor works on at once
-SPLITS = (1, 2, 4, 8, 16, 32, 64, 128)
+SPLITS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 64, 128)
 STEP = 64  # elements of the contraction that a tile loads at once
 PIECE = 16  # bytes that an image's channels are read in
+FEW_TAPS = 9  # places of a weight up to which libraries have kernels of their own
 QUERIES = 128  # queries of a block of attention
 
 
@@ -224,7 +225,7 @@ def _product_s(work: KernelWork, on: Parameters, device: Target, cold: float) ->
         one = 2 * shape.m * shape.n * shape.k / (on["grouped_flops_s"] * channels ** on["grouped_power"])
         parts = [one, one * on["grouped_backward"]] if work.backward else [one]
     else:
-        slower *= work.taps ** on["taps"] if work.backward else 1.0
+        slower *= max(1.0, work.taps / FEW_TAPS) ** on["many_taps"] * work.taps ** (work.backward * on["taps"])
         # Channels are read in pieces of 16 bytes.
         piece = PIECE // itemsize
         padded = replace(shape, k=work.taps * piece * math.ceil(shape.k / work.taps / piece))
@@ -250,16 +251,16 @@ def _tiles_s(
 ) -> float:
     """Return the least seconds over sizes of tiles and splits of the contraction, at `split_s` each.
 
-    A tile takes its arithmetic, the transfer of its factors, or the latency of its steps, whichever is longest.
+    A tile takes its arithmetic, the transfer of its factors, or the latency of its steps. Batches are not split.
     """
-    itemsize = 2 if precision == "half" else 4
     best, depth = math.inf, DEPTHS.get(precision, STEP)
-    byte_s = itemsize / on["supply_bytes_s"] * count
+    splits = 1 if shape.batch > 1 or split_s == math.inf else max(1, shape.k // (2 * depth))
+    byte_s = (2 if precision == "half" else 4) / on["supply_bytes_s"] * count
     for rows, columns in THREAD_TILES if precision == "float32" else TILES:
         tiles = shape.batch * math.ceil(shape.m / rows) * math.ceil(shape.n / columns)
         at_once = max(1, min(MOST_TILES, TILE // (rows * columns)))
         for split in SPLITS:
-            if split > 1 and (split_s == math.inf or tiles * split > 2 * count or shape.k < split * 2 * depth):
+            if split > splits or (split > 1 and tiles * split > 2 * count):
                 break
             mine = math.ceil(tiles * split / count)
             busy = mine * max(2 * rows * columns * depth / rate, (rows + columns) * depth * byte_s)
