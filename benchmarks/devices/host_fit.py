@@ -1,4 +1,4 @@
-"""CPU times of calls and launches, fitted to whole calls of published test models, on three hosts.
+"""CPU times of calls and launches, fitted to whole calls of published test models.
 
 A call that launches small kernels takes the CPU's time until it returns: of the call itself, and of each launch. The
 small batches and the compiled calls of `measured/h200-calls.json` show it; the interval is that of models which a fit
