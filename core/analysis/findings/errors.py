@@ -350,7 +350,8 @@ def _first_called(code: UserCode, region: Sequence[ast.AST], compiled: Collectio
     calls = [node for node in ast.walk(code.tree) if isinstance(node, ast.Call)]
     for name in dict.fromkeys(dotted(node.func) for node in region if isinstance(node, ast.Call)):
         first = min((call for call in calls if dotted(call.func) == name), key=lambda call: call.lineno, default=None)
-        if first not in region or any(name in map(dotted, call.args) and call.lineno < first.lineno for call in calls):
+        passes = [call for call in calls if name in map(dotted, call.args)]
+        if first is None or first not in region or any(call.lineno < first.lineno for call in passes):
             continue
         if name in compiled:
             return name
