@@ -401,3 +401,72 @@ def test_a_group_has_no_neighbourhood_and_escape_closes_the_message(page: Page) 
 
     expect(view.get_by_role("alert")).to_be_hidden()
     expect(item(view, "m:blocks.0")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_name_of_an_open_group_is_not_covered_by_the_edges_that_cross_it(page: Page) -> None:
+    view = mount(page, "transformer")
+    fold_all(view)
+    item(view, "m:blocks").dblclick()
+    named = view.evaluate(
+        """root => {
+            const drawing = root.compileboardView
+            const group = drawing.picture.open.get(0)
+            const [x, y] = [group.x + group.w / 2, group.y + 10]
+            const box = drawing.viewport.getBoundingClientRect()
+            const { camera } = drawing
+            const at = { clientX: x * camera.k + camera.x + box.left, clientY: y * camera.k + camera.y + box.top }
+            const edge = drawing.picture.edges[0]
+            drawing.stage.lineGrid.add({ ...edge, points: [[x, y - 30], [x, y + 30]], box: [x, y - 30, x, y + 30] })
+            drawing.hovered.over(drawing.choiceAt(new MouseEvent("mousemove", at)), new MouseEvent("mousemove", at))
+            return [drawing.hovered.line === null, drawing.hovered.choice?.id]
+        }"""
+    )
+
+    assert named == [True, "m:blocks"]
+
+
+def test_a_tile_lights_up_the_folded_group_that_its_launch_is_in(page: Page) -> None:
+    pair = {"name": "largest missed fusion", "badge": "3 and 7", "text": "linear with add", "value": "3 MB"}
+    view = mount(page, "transformer", opened={}, largest=[{**pair, "ids": ["n:q_3", "n:head"]}])
+    fold_all(view)
+    tile = view.get_by_role("button", name="largest missed fusion")
+    tile.hover()
+    expect(view.locator(".preview")).to_have_count(2)
+    expect(item(view, "m:blocks")).to_have_class(re.compile("preview"))
+    expect(view.locator(".tip")).to_have_text("K3 and K7One of them is in blocks, folded: click to unfold")
+
+    view.locator(".status").hover()
+    expect(view.locator(".preview")).to_have_count(0)
+    expect(view.locator(".tip")).to_be_hidden()
+
+
+def test_slash_searches_from_anywhere_on_the_page(page: Page) -> None:
+    view = mount(page, "transformer")
+    page.keyboard.press("/")
+    page.keyboard.type("cat")
+    expect(view.get_by_role("combobox", name="Search the graph")).to_have_value("cat")
+
+
+def test_from_afar_matches_keep_their_colours_and_all_else_fades(page: Page) -> None:
+    view = mount(page, "flat")
+    colours = """root => {
+        const { far } = root.compileboardView
+        const { canvas, context, at } = far
+        const sharp = canvas.width / at.width
+        return ["n:1", "n:2"].map((id) => {
+            const { x, y, w, h } = root.compileboardView.placedOf(id)
+            const [left, top] = [(x + w / 2) * at.k + at.x + at.marginX, (y + h * 0.9) * at.k + at.y + at.marginY]
+            return [...context.getImageData(left * sharp, top * sharp, 1, 1).data].join()
+        })
+    }"""
+    view.evaluate("root => root.compileboardView.camera.zoom(0.4 / root.compileboardView.camera.k, 0, 0)")
+    expect(view).to_have_class(re.compile("far"))
+    hit, other = view.evaluate(colours)
+    page.keyboard.press("/")
+    page.keyboard.type("op_1")
+    expect(view.locator(".hits .one").first).to_be_visible()
+
+    assert view.evaluate(colours)[0] == hit
+    assert view.evaluate(colours)[1] != other
+    page.keyboard.press("Escape")
+    assert view.evaluate(colours) == [hit, other]

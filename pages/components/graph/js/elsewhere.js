@@ -77,14 +77,18 @@ export class Elsewhere {
   async comment(told) {
     this.comments = told;
     this.sign();
+    if (await this.locate([...told.commented, ...told.pinned])) this.sign();
+  }
+
+  // Ask the server for the folded groups around items that are not loaded yet; true if there are such items.
+  /** @param {readonly string[]} ids */
+  async locate(ids) {
     const { graph } = this.drawing;
     if (graph !== this.searched) this.folded.clear();
     this.searched = graph;
-    const unknown = [...told.commented, ...told.pinned].filter((id) => !graph.byId.has(id) && !this.folded.has(id));
-    for (const id of unknown.slice(0, MOST_FOLDED)) {
-      this.folded.set(id, (await graph.source.find(id).catch(() => null))?.path ?? []);
-    }
-    if (unknown.length && graph === this.drawing.graph) this.sign();
+    const unknown = ids.filter((id) => !graph.byId.has(id) && !this.folded.has(id)).slice(0, MOST_FOLDED);
+    for (const id of unknown) this.folded.set(id, (await graph.source.find(id).catch(() => null))?.path ?? []);
+    return unknown.length > 0 && graph === this.drawing.graph;
   }
 
   // True if an item is newly outlined.

@@ -1,6 +1,6 @@
 // The item or edge under the pointer: its tip, its edges and neighbours, and the message to the other views.
 import { nearest } from "./dom.js";
-import { isHull } from "./picture/compose.js";
+import { headerOf, isHull } from "./picture/compose.js";
 import { distanceTo, edgeOf } from "./picture/curves.js";
 import { edgesAround } from "./walk.js";
 /** @import { Choice, Line, Placed } from "./types.d.ts" */
@@ -25,7 +25,7 @@ export class Hover {
     const { drawing } = this;
     if (event?.buttons) choice = null;
     const placed = choice && drawing.placedOf(choice.id);
-    const line = event && !event.buttons && (!placed || placed.open) ? lineAt(drawing, event) : null;
+    const line = event && !event.buttons && (!placed || placed.open) ? lineAt(drawing, placed, event) : null;
     if (line && event) return this.overLine(line, choice, event);
     if (choice && event) drawing.tip.follow(event, this.besides(placed));
     if (!this.line && choice?.id === this.choice?.id) return;
@@ -66,11 +66,12 @@ export class Hover {
   }
 }
 
-// The nearest edge at the pointer.
-/** @param {Drawing} drawing @param {MouseEvent} event @returns {Line | null} */
-function lineAt({ camera, stage, viewport }, event) {
+// The nearest edge at the pointer, none over the name of an open group.
+/** @param {Drawing} drawing @param {Placed | null} group @param {MouseEvent} event @returns {Line | null} */
+function lineAt({ camera, signs, stage, viewport }, group, event) {
   const box = viewport.getBoundingClientRect();
   const [x, y] = [(event.clientX - box.left - camera.x) / camera.k, (event.clientY - box.top - camera.y) / camera.k];
+  if (group && (!isHull(group.item) || signs.groupAt(x, y) || y <= group.y + headerOf(group.item))) return null;
   const reach = REACH / camera.k;
   const near = [...stage.lineGrid.find([x - reach, y - reach, x + reach, y + reach])]
     .filter((line) => stage.visible(edgeOf(line)));

@@ -1,5 +1,5 @@
-// Largest: the launches that take most time, move most bytes and saved most, and the largest missed fusion. A click
-// selects them and brings them into view, whatever is folded.
+// Largest: the launches that take most time, move most bytes and saved most, and the largest missed fusion. The pointer
+// lights them up, or the folded groups that they are in; a click selects them and brings them into view.
 import { kernelNumbers, make } from "./dom.js";
 /** @import { LargestData } from "../../js/wire.d.ts" */
 /** @import { GraphView } from "./view.js" */
@@ -10,6 +10,8 @@ const LEAST_HEIGHT = 400;
 
 export class Largest {
   digest = "";
+  /** @type {LargestData | null} */
+  pointed = null;
 
   /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
@@ -41,11 +43,43 @@ export class Largest {
     if (badge) make("i", {}, line, kernelNumbers(badge));
     make("em", {}, element, text);
     element.onclick = () => this.go(each);
+    element.onpointerenter = element.onfocus = () => this.point(each);
+    element.onpointerleave = element.onblur = () => this.leave();
+  }
+
+  // Light up these launches; one in a folded group lights up the group, which says so.
+  /** @param {LargestData} each */
+  async point(each) {
+    const { ids, badge, text } = each;
+    const { elsewhere, tip } = this.view;
+    this.pointed = each;
+    await elsewhere.locate(ids);
+    if (this.pointed !== each) return;
+    const shown = ids.flatMap((id) => elsewhere.shown(id)[0] ?? []);
+    this.light(shown);
+    const groups = elsewhere.boxesOf(ids).filter(({ item }) => !ids.includes(item.id));
+    if (!groups.length) return;
+    const which = ids.length < 2 ? "It is" : shown.some((id) => ids.includes(id)) ? "One of them is" : "Both are";
+    const where = groups.map(({ item }) => item.label).join(" and ");
+    tip.beside(groups[0], kernelNumbers(badge) || text, `${which} in ${where}, folded: click to unfold`);
+  }
+
+  leave() {
+    this.pointed = null;
+    this.light([]);
+    this.view.tip.hide();
+  }
+
+  /** @param {string[]} ids */
+  light(ids) {
+    this.view.stage.mark("preview", new Set(ids));
+    this.view.remark();
   }
 
   /** @param {LargestData} each */
   async go({ ids: [first, ...others], value }) {
     const { view } = this;
+    this.leave();
     const last = view.film.frames.length - 1;
     if (view.film.at !== last) view.film.go(last, true), view.python.report("frame", last);
     for (const id of [...others, first]) await view.goTo(id, { quiet: id !== first, reveal: false });

@@ -140,6 +140,18 @@ export class Tip {
     }
   }
 
+  // At a box: what is in it.
+  /** @param {Placed} placed @param {string} name @param {string} words */
+  beside(placed, name, words) {
+    this.root.hidden = false;
+    this.root.replaceChildren();
+    this.line("name", name);
+    this.line("what", words);
+    const { viewport, x, y, k } = this.camera;
+    const { left, top } = viewport.getBoundingClientRect();
+    this.follow({ clientX: left + x + placed.x * k, clientY: top + y + placed.y * k }, placed);
+  }
+
   // Numbers stay with their units.
   /** @param {string} name @param {string | undefined} text */
   line(name, text) {
@@ -147,7 +159,7 @@ export class Tip {
   }
 
   // At the pointer, or beside a box in the picture, if there is room; above the bar of the steps.
-  /** @param {MouseEvent} event @param {Placed | null} [placed] */
+  /** @param {{ clientX: number, clientY: number }} event @param {Placed | null} [placed] */
   follow(event, placed = null) {
     const box = this.parent.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];

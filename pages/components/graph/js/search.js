@@ -102,10 +102,12 @@ export class Search {
       const group = folded === undefined ? undefined : view.graph.groups.get(folded);
       if (group) ids.add(group.id);
     }
+    const repaints = ids.size > 0 || Boolean(view.stage.marks.get("hit")?.size);
     view.stage.mark("hit", ids);
     view.stage.mark("at", new Set(this.hits[this.at] ? [this.hits[this.at].id] : []));
     view.root.classList.toggle("searching", this.wanted !== "");
     view.remark();
+    if (repaints) view.repaintFar();
   }
 
   /** @param {number} at */

@@ -87,12 +87,13 @@ export class Tools {
   }
 }
 
-// The keys of a film's steps work anywhere on the page, except in text fields and views; the first film takes them.
+// Search and the keys of a film's steps work anywhere on the page, except in text fields and views; the first view, or
+// film, takes them.
 /** @param {GraphView} view @param {KeyboardEvent} event */
 export function heardOnPage(view, event) {
   const isElsewhere = event.composedPath().some((part) => part instanceof Element && part.matches(OWN_KEYS));
-  const isStep = view.film.on && [",", "."].includes(event.key);
-  if (isStep && !isElsewhere && !event.defaultPrevented) view.key(event);
+  const isHeard = event.key === "/" || (view.film.on && [",", "."].includes(event.key));
+  if (isHeard && !isElsewhere && !event.defaultPrevented) view.key(event);
 }
 
 // The action of a key in a view, or undefined.

@@ -23,6 +23,7 @@ const NAME_CHAR = 0.61;
 const NAMED = 9;
 const LEAST_CALL = 30;
 const MOST_NAMES = 800;
+const FADED = 0.6;
 
 /** @typedef {Spot & { marginX: number, marginY: number, width: number, height: number }} Surface */
 
@@ -107,7 +108,28 @@ function paintAll(context, stage, rect, k, paints, film) {
   paintCopies(context, boxes, k, paints);
   paintNames(context, boxes, k, paints, film);
   if (NAMED <= LEAST_CALL * k) paintCalls(context, calls, k, paints, stage);
+  const hits = stage.marks.get("hit");
+  if (hits?.size) paintHits(context, boxes.filter(({ item }) => hits.has(item.id)), rect, k, paints, film);
   return items.length;
+}
+
+// While searching, all but the matches fade.
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Placed[]} hits
+ * @param {Rect} rect
+ * @param {number} k
+ * @param {Paints} paints
+ * @param {Film} film
+ */
+function paintHits(context, hits, [left, top, right, bottom], k, paints, film) {
+  context.globalAlpha = FADED;
+  context.fillStyle = paints.bg;
+  context.fillRect(left, top, right - left, bottom - top);
+  context.globalAlpha = 1;
+  paintBoxes(context, hits, k, paints);
+  paintCopies(context, hits, k, paints);
+  paintNames(context, hits, k, paints, film);
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Placed[]} open @param {number} k @param {Paints} paints */
