@@ -306,12 +306,15 @@ def _counts_first(code: UserCode, loop: ast.AST, last: ast.stmt) -> bool:
     """Return True for a loop over listed callables, and if all times that `last` appends are averaged."""
     if _lists(loop):
         return True
-    nodes = list(ast.walk(code.tree))
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    appended = {dotted(call.func) for call in calls if call in ast.walk(last)}
-    averaged = {dotted(each) for call in calls if _calls(call, MEAN) for each in call.args}
-    cut = {dotted(node.value) for node in nodes if isinstance(node, ast.Subscript)}
-    cut |= {dotted(call.func).removesuffix(".pop") for call in calls}
+    appended = {dotted(node.func) for node in ast.walk(last) if isinstance(node, ast.Call)}
+    averaged, cut = set(), set()
+    for node in ast.walk(code.tree):
+        if isinstance(node, ast.Subscript):
+            cut.add(dotted(node.value))
+        elif isinstance(node, ast.Call):
+            owner, _, method = dotted(node.func).rpartition(".")
+            cut |= {owner} if method == "pop" else set()
+            averaged |= set(map(dotted, node.args)) if _calls(node, MEAN) else set()
     return any(f"{name}.append" in appended for name in averaged - cut)
 
 

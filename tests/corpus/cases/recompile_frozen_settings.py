@@ -1,4 +1,4 @@
-"""Settings come in a frozen dataclass, of which each call gets another.
+"""Settings come in a frozen dataclass, and each call gets a new one.
 
 Source: https://github.com/pytorch/pytorch/issues/138226
 Finds: recompiles
