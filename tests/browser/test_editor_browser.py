@@ -1,7 +1,5 @@
 """The editor of pasted code: coloured as code is everywhere, and no letter of the text is lost."""
 
-import time
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -35,9 +33,7 @@ MOUNT_BESIDE = """async ([data, typed]) => {
 PASTE = """([field, text, times]) => {
   const clipboardData = new DataTransfer();
   clipboardData.setData("text/plain", text.repeat(times));
-  const began = performance.now();
   field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-  return performance.now() - began;
 }"""
 # The class and the text of each run of a line.
 RUNS = """lines => lines.map((line) => [...line.childNodes].map((run) => [run.className ?? "", run.textContent]))"""
@@ -61,7 +57,8 @@ class Scale(torch.nn.Module):
 '''
 EDITED = "import torch\n\n\ndef model(x):\n    return x\n\n\ninputs = (torch.ones(2),)"
 PASTED_BYTES = 8_000_000
-MOST_MS = 1_000
+# More than a screen of any height has; the text has a million.
+MOST_LINES = 300
 
 
 def seen(lines: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
@@ -150,14 +147,15 @@ def test_tab_indents_and_leaves_after_escape(page: Page) -> None:
     expect(field).not_to_be_focused()
 
 
-def test_megabytes_are_pasted_at_once_and_typing_goes_on(page: Page) -> None:
+def test_of_pasted_megabytes_the_lines_in_sight_are_drawn_and_typing_goes_on(page: Page) -> None:
     field = mounted(page, "")
     field.focus()
-    assert page.evaluate(PASTE, [field.element_handle(), "seed=1\n", PASTED_BYTES // 7]) < MOST_MS
-    began = time.monotonic()
+    page.evaluate(PASTE, [field.element_handle(), "seed=1\n", PASTED_BYTES // 7])
+    lines = field.locator(".cm-line")
+    assert lines.count() < MOST_LINES
     page.keyboard.type("x = 1")
-    expect(field.locator(".cm-line").last).to_have_text("x = 1")
-    assert 1000 * (time.monotonic() - began) < MOST_MS
+    expect(lines.last).to_have_text("x = 1")
+    assert lines.count() < MOST_LINES
     page.wait_for_function(f"told.at(-1)?.length > {PASTED_BYTES - 10}")
 
 
