@@ -39,6 +39,11 @@ def task_names() -> list[str]:
     return sorted(names, key=lambda name: (kinds.index(name.partition("_")[0]), name))
 
 
+def is_timed(name: str) -> bool:
+    """Return True if the check of a task times calls."""
+    return name.startswith("slow_")
+
+
 def title(name: str) -> str:
     """Return the first line of a task's model."""
     return (TASKS / name / "model.py").read_text(encoding="utf-8").partition("\n")[0].strip('"')
